@@ -1,0 +1,139 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Set where the tests run: a stranger's newer compiler, with warnings of its own, must still build Touchline.
+let isStrict = Context.environment["TOUCHLINE_STRICT"] == "1"
+
+/// What every module is compiled with.
+let common: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
+
+/// For the modules that touch no pointer.
+let pure: [SwiftSetting] = common + [.strictMemorySafety()]
+
+let package = Package(
+    name: "touchline",
+    products: [
+        .executable(name: "touchline", targets: ["touchline"]),
+        .executable(name: "apns-simulator", targets: ["apns-simulator"]),
+        .executable(name: "loadtest", targets: ["loadtest"]),
+    ],
+    targets: [
+        // The three C libraries.
+        .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
+        // Sockets, TLS, HTTP.
+        .target(name: "EventLoop", swiftSettings: common),
+        .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: common),
+        .target(name: "HTTP2", dependencies: ["EventLoop", "CNghttp2", "COpenSSL"], swiftSettings: common),
+        .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP2"], swiftSettings: common),
+        .target(name: "PostgreSQL", dependencies: ["EventLoop", "CLibPQ"], swiftSettings: common),
+
+        // Values without I/O.
+        .target(name: "APNsProtocol", swiftSettings: pure),
+        .target(name: "Core", dependencies: ["APNsProtocol"], swiftSettings: pure),
+
+        // The service.
+        .target(name: "APNs", dependencies: ["APNsProtocol", "Crypto", "EventLoop", "HTTP2"], swiftSettings: common),
+        .target(name: "Schema", path: "sql", resources: [.embedInCode("migrations")], swiftSettings: pure),
+        .target(
+            name: "Store",
+            dependencies: ["APNsProtocol", "Core", "Crypto", "EventLoop", "PostgreSQL", "Schema"],
+            swiftSettings: common
+        ),
+        .target(
+            name: "Server",
+            dependencies: [
+                "APNs", "APNsProtocol", "Core", "Crypto", "EventLoop", "HTTP2", "HTTPServer", "PostgreSQL", "Store",
+            ],
+            swiftSettings: common
+        ),
+
+        // The simulator shares no code with the client's protocol.
+        .target(
+            name: "APNsSimulator",
+            dependencies: ["Crypto", "EventLoop", "HTTP2", "HTTPServer"],
+            swiftSettings: common
+        ),
+
+        // Executables: parse, wire, exit code.
+        .executableTarget(
+            name: "touchline",
+            dependencies: ["Core", "Crypto", "EventLoop", "HTTP2", "PostgreSQL", "Server", "Store"],
+            swiftSettings: common
+        ),
+        .executableTarget(
+            name: "apns-simulator",
+            dependencies: ["APNsSimulator"],
+            path: "Sources/apns-simulator",
+            swiftSettings: common
+        ),
+        .executableTarget(
+            name: "loadtest",
+            dependencies: ["APNs", "APNsProtocol", "Crypto", "EventLoop", "HTTP2"],
+            path: "loadtest",
+            exclude: [],
+            swiftSettings: common
+        ),
+
+        // Tests.
+        .target(
+            name: "TestSupport",
+            dependencies: ["APNsSimulator", "EventLoop", "PostgreSQL", "Store"],
+            path: "Tests/TestSupport",
+            swiftSettings: common
+        ),
+        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: common),
+        .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
+        .testTarget(name: "HTTP2Tests", dependencies: ["EventLoop", "HTTP2", "TestSupport"], swiftSettings: common),
+        .testTarget(
+            name: "HTTPServerTests",
+            dependencies: ["EventLoop", "HTTP2", "HTTPServer", "TestSupport"],
+            swiftSettings: common
+        ),
+        .testTarget(
+            name: "PostgreSQLTests",
+            dependencies: ["EventLoop", "PostgreSQL", "TestSupport"],
+            swiftSettings: common
+        ),
+        .testTarget(name: "APNsProtocolTests", dependencies: ["APNsProtocol"], swiftSettings: common),
+        .testTarget(name: "CoreTests", dependencies: ["APNsProtocol", "Core"], swiftSettings: common),
+        .testTarget(
+            name: "APNsTests",
+            dependencies: ["APNs", "APNsProtocol", "APNsSimulator", "Crypto", "EventLoop", "HTTP2", "TestSupport"],
+            swiftSettings: common
+        ),
+        .testTarget(
+            name: "APNsSimulatorTests",
+            dependencies: ["APNsSimulator", "Crypto", "EventLoop", "HTTP2", "TestSupport"],
+            swiftSettings: common
+        ),
+        .testTarget(
+            name: "StoreTests",
+            dependencies: ["APNsProtocol", "Core", "Crypto", "EventLoop", "PostgreSQL", "Store", "TestSupport"],
+            swiftSettings: common
+        ),
+        .testTarget(
+            name: "ServerTests",
+            dependencies: [
+                "APNs", "APNsProtocol", "APNsSimulator", "Core", "Crypto", "EventLoop", "HTTP2", "HTTPServer",
+                "PostgreSQL", "Server", "Store", "TestSupport",
+            ],
+            swiftSettings: common
+        ),
+        .testTarget(
+            name: "TouchlineTests",
+            dependencies: ["Core", "HTTP2", "touchline", "TestSupport"],
+            swiftSettings: common
+        ),
+        .testTarget(name: "TidyTests", swiftSettings: common),
+    ],
+    swiftLanguageModes: [.v6]
+)

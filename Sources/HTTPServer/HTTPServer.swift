@@ -1,0 +1,1 @@
+// The module's types stand in files of their own.

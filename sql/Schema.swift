@@ -1,0 +1,15 @@
+/// The migrations, in the order in which they are applied.
+///
+/// Each is a file of `migrations/`, compiled into the executable, so that `touchline migrate` needs no files beside it.
+package enum Schema {
+    /// One migration: its file's name without the ending, and its SQL.
+    package struct Migration: Sendable {
+        package let name: String
+        package let sql: [UInt8]
+    }
+
+    /// Never reordered, never edited once released: a change of the schema is a new file at the end.
+    package static let migrations: [Migration] = [
+        Migration(name: "0001_create_tables", sql: PackageResources._001_create_tables_sql)
+    ]
+}
