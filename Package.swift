@@ -24,13 +24,14 @@ let package = Package(
         .executable(name: "loadtest", targets: ["loadtest"]),
     ],
     targets: [
-        // The three C libraries.
+        // The three C libraries, and what Linux has beside Swift's own Glibc module.
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // Sockets, TLS, HTTP.
-        .target(name: "EventLoop", swiftSettings: common),
+        .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: common),
         .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: common),
         .target(name: "HTTP2", dependencies: ["EventLoop", "CNghttp2", "COpenSSL"], swiftSettings: common),
         .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP2"], swiftSettings: common),
@@ -90,7 +91,7 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: common
         ),
-        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: common),
+        .testTarget(name: "EventLoopTests", dependencies: ["CLinux", "EventLoop"], swiftSettings: common),
         .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
         .testTarget(name: "HTTP2Tests", dependencies: ["EventLoop", "HTTP2", "TestSupport"], swiftSettings: common),
         .testTarget(

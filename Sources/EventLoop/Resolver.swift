@@ -1,0 +1,151 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// Why a name has no address.
+package enum ResolverError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// `getaddrinfo` said so, in its words.
+    case notFound(host: String, reason: String)
+    case deadlinePassed(host: String)
+    /// Too many lookups wait already: the name server hangs.
+    case overloaded
+
+    package var description: String {
+        switch self {
+        case .notFound(let host, let reason): "cannot resolve \(host): \(reason)"
+        case .deadlinePassed(let host): "cannot resolve \(host) in time"
+        case .overloaded: "too many name lookups wait"
+        }
+    }
+}
+
+/// Names to addresses, off the loops and uncached: each new connection to APNs asks anew, which spreads the load
+/// (Apple, "Establishing a connection to APNs").
+package enum Resolver {
+    /// A blocked `getaddrinfo` cannot be cancelled: past this many at once, lookups are refused.
+    private static let mostAtOnce = 32
+    private static let running = Atomic<Int>(0)
+
+    /// Looks up the addresses of `host`. The answer is given up at `deadline`; the lookup's thread may outlive it.
+    ///
+    /// - Returns: The addresses in the order in which they should be tried; never empty.
+    /// - Throws: ``ResolverError`` when there is none, or none in time.
+    package static func resolve(
+        host: String,
+        port: Int,
+        by deadline: ContinuousClock.Instant
+    ) async throws(ResolverError) -> [SocketAddress] {
+        if let literal = SocketAddress(literal: host, port: port) { return [literal] }
+        guard running.add(1, ordering: .relaxed).newValue <= mostAtOnce else {
+            running.subtract(1, ordering: .relaxed)
+            throw .overloaded
+        }
+        let lookup = Lookup(host: host, port: port)
+        let answer = await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try? await Task.sleep(until: deadline, clock: .continuous)
+                lookup.finish(.failure(.deadlinePassed(host: host)))
+            }
+            let answer = await withCheckedContinuation { continuation in
+                lookup.start(continuation) { running.subtract(1, ordering: .relaxed) }
+            }
+            group.cancelAll()
+            return answer
+        }
+        return try answer.get()
+    }
+}
+
+/// One `getaddrinfo` on a thread of its own, answered once: by its result or by the deadline.
+private final class Lookup: Sendable {
+    typealias Answer = Result<[SocketAddress], ResolverError>
+    private enum State {
+        case idle
+        case waiting(CheckedContinuation<Answer, Never>)
+        case finished(Answer)
+    }
+
+    private let host: String
+    private let port: Int
+    private let state = Mutex(State.idle)
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    func start(_ continuation: CheckedContinuation<Answer, Never>, atEnd: @escaping @Sendable () -> Void) {
+        let earlier: Answer? = state.withLock { state in
+            if case .finished(let answer) = state { return answer }
+            state = .waiting(continuation)
+            return nil
+        }
+        if let earlier { continuation.resume(returning: earlier) }
+        let box = Unmanaged.passRetained(
+            Box { [self] in
+                finish(Lookup.getAddresses(host: host, port: port))
+                atEnd()
+            }
+        )
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                if let context { Unmanaged<Box>.fromOpaque(context).takeRetainedValue().body() }
+                return nil
+            },
+            box.toOpaque()
+        )
+        pthread_attr_destroy(&attributes)
+        guard code != 0 else { return }
+        box.release()
+        atEnd()
+        finish(.failure(.overloaded))
+    }
+
+    func finish(_ answer: Answer) {
+        let waiting: CheckedContinuation<Answer, Never>? = state.withLock { state in
+            switch state {
+            case .idle:
+                state = .finished(answer)
+                return nil
+            case .waiting(let continuation):
+                state = .finished(answer)
+                return continuation
+            case .finished: return nil
+            }
+        }
+        waiting?.resume(returning: answer)
+    }
+
+    private static func getAddresses(host: String, port: Int) -> Answer {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, String(port), &hints, &list)
+        defer { if let list { freeaddrinfo(list) } }
+        guard code == 0 else {
+            return .failure(.notFound(host: host, reason: String(cString: gai_strerror(code))))
+        }
+        var addresses: [SocketAddress] = []
+        var next = list
+        while let entry = next {
+            if let address = entry.pointee.ai_addr {
+                addresses.append(SocketAddress(copying: address, length: entry.pointee.ai_addrlen))
+            }
+            next = entry.pointee.ai_next
+        }
+        guard !addresses.isEmpty else { return .failure(.notFound(host: host, reason: "no address")) }
+        return .success(addresses)
+    }
+}
+
+private final class Box: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
