@@ -1,0 +1,9 @@
+/// Comparison whose duration does not tell where two secrets differ.
+package enum ConstantTime {
+    package static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        var difference: UInt8 = 0
+        for index in left.indices { difference |= left[index] ^ right[index] }
+        return difference == 0
+    }
+}
