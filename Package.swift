@@ -80,7 +80,7 @@ let package = Package(
             name: "loadtest",
             dependencies: ["APNs", "APNsProtocol", "Crypto", "EventLoop", "HTTP2"],
             path: "loadtest",
-            exclude: [],
+            exclude: ["sweep.py"],
             swiftSettings: common
         ),
 
