@@ -1,0 +1,93 @@
+/// Writes the help, from the same table that the parser reads, within 80 columns.
+struct HelpText {
+    let commands: [Command]
+    private let width = 80
+
+    /// All commands: those of one word, then the nouns with their verbs.
+    func overview() -> String {
+        var text = """
+            Touchline brings live scores to iPhones' Lock Screens, through Apple's push service.
+
+            usage: touchline COMMAND [options]
+
+            """
+        text += "\n" + columns(commands.filter { $0.words.count == 1 }.map { ($0.name, $0.summary) })
+        var nouns: [String] = []
+        for command in commands where command.words.count > 1 && !nouns.contains(command.words[0]) {
+            nouns.append(command.words[0])
+        }
+        text += "\n" + columns(nouns.map { noun in (noun, verbs(of: noun)) })
+        text += """
+
+            `touchline COMMAND --help` says more, with an example. The commands of the second
+            list talk to the service at TOUCHLINE_URL with the key in TOUCHLINE_KEY.
+            Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 not allowed.
+
+            example: touchline demo --once
+
+            """
+        return text
+    }
+
+    /// The verbs of one noun.
+    func noun(_ noun: String) -> String {
+        let own = commands.filter { $0.words.first == noun }
+        return """
+            usage: touchline \(noun) VERB [options]
+
+            \(columns(own.map { ($0.name, $0.summary) }))
+            example: \(own.first?.example ?? "")
+
+            """
+    }
+
+    /// One command in full.
+    func command(_ command: Command) -> String {
+        let usage = (["touchline", command.name] + command.arguments.map(\.usage)).joined(separator: " ")
+        var text = "usage: \(usage)\(command.options.isEmpty ? "" : " [options]")\n\n"
+        text += wrap(command.summary, indent: 0) + "\n"
+        if !command.details.isEmpty { text += "\n" + command.details + "\n" }
+        if !command.arguments.isEmpty {
+            text += "\n" + columns(command.arguments.map { ($0.usage, $0.summary) })
+        }
+        if !command.options.isEmpty { text += "\n" + command.options.map(option).joined() }
+        return text + "\nexample: \(command.example)\n"
+    }
+
+    private func option(_ option: Option) -> String {
+        let head = option.placeholder.map { "\(option.name) \($0)" } ?? option.name
+        var notes: [String] = []
+        if let fallback = option.fallback { notes.append("default \(fallback)") }
+        if let environment = option.environment { notes.append("or \(environment)") }
+        let tail = notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"
+        return columns([(head, option.summary + tail)])
+    }
+
+    private func verbs(of noun: String) -> String {
+        commands.filter { $0.words.first == noun && $0.words.count > 1 }.map { $0.words[1] }.joined(separator: ", ")
+    }
+
+    /// Names in a column of 22, what they are behind it; a longer name has a line of its own.
+    private func columns(_ rows: [(name: String, summary: String)]) -> String {
+        rows.map { row in
+            let body = wrap(row.summary, indent: 24)
+            if row.name.count > 21 { return "  \(row.name)\n\(String(repeating: " ", count: 24))\(body)\n" }
+            return "  " + row.name + String(repeating: " ", count: 22 - row.name.count) + body + "\n"
+        }.joined()
+    }
+
+    /// Breaks lines between words; lines behind the first are indented.
+    private func wrap(_ text: String, indent: Int) -> String {
+        var lines = [""]
+        for word in text.split(separator: " ") {
+            if lines[lines.count - 1].isEmpty {
+                lines[lines.count - 1] = String(word)
+            } else if lines[lines.count - 1].count + 1 + word.count <= width - indent {
+                lines[lines.count - 1] += " " + word
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines.joined(separator: "\n" + String(repeating: " ", count: indent))
+    }
+}

@@ -1,0 +1,79 @@
+/// What a command was called with: its options, each from the command line, the environment or its default, and the
+/// words that stand without a name.
+struct Invocation: Sendable {
+    let command: Command
+    let environment: [String: String]
+    /// In the order of ``Command/arguments``; a repeating one has the rest.
+    let words: [String]
+    /// By name, as typed; the last one wins.
+    private let given: [String: String]
+
+    init(command: Command, words: [String], given: [String: String], environment: [String: String]) {
+        self.command = command
+        self.words = words
+        self.given = given
+        self.environment = environment
+    }
+
+    /// Whether a switch is on: named, or its environment variable is `1`, `true` or `yes`.
+    func isOn(_ name: String) -> Bool {
+        let option = declared(name)
+        precondition(!option.takesValue, "\(name) takes a value")
+        if given[name] != nil { return true }
+        guard let variable = option.environment, let value = environment[variable] else { return false }
+        return ["1", "true", "yes"].contains(value.lowercased())
+    }
+
+    /// The option's value: typed, else from the environment (an empty variable counts as none), else its default.
+    func value(_ name: String) -> String? {
+        let option = declared(name)
+        precondition(option.takesValue, "\(name) takes no value")
+        if let typed = given[name] { return typed }
+        if let variable = option.environment, let value = environment[variable], !value.isEmpty { return value }
+        return option.fallback
+    }
+
+    /// The option's value, which must be there.
+    func required(_ name: String) throws(Failure) -> String {
+        if let value = value(name) { return value }
+        let option = declared(name)
+        let orVariable = option.environment.map { " (or \($0))" } ?? ""
+        throw Failure(
+            .wrongUse,
+            "\(name) \(option.placeholder ?? "")\(orVariable) is missing",
+            hint: "Try: \(command.example)"
+        )
+    }
+
+    /// The option's value as a whole number within `range`; nil when there is none.
+    func integer(_ name: String, in range: ClosedRange<Int>) throws(Failure) -> Int? {
+        guard let text = value(name) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw Failure(
+                .wrongUse,
+                "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound), not “\(text)”"
+            )
+        }
+        return number
+    }
+
+    /// The option's value as a host and a port; nil when there is none.
+    func hostPort(_ name: String) throws(Failure) -> (host: String, port: Int)? {
+        guard let text = value(name) else { return nil }
+        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
+            let port = Int(text[text.index(after: colon)...]), (0...65_535).contains(port)
+        else {
+            throw Failure(.wrongUse, "\(name) must be HOST:PORT, not “\(text)”")
+        }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        return (host, port)
+    }
+
+    private func declared(_ name: String) -> Option {
+        guard let option = command.options.first(where: { $0.name == name }) else {
+            preconditionFailure("\(command.name) declares no \(name)")
+        }
+        return option
+    }
+}

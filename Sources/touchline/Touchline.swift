@@ -1,0 +1,33 @@
+import Glibc
+
+/// The executable: reads the command line, runs the command, and turns what became of it into an exit code.
+@main
+struct Touchline {
+    static func main() async {
+        // A reader that went away (`touchline match list | head`) is no reason to die by a signal.
+        signal(SIGPIPE, SIG_IGN)
+        exit(await run(Array(CommandLine.arguments.dropFirst()), environment: Environment.current()))
+    }
+
+    /// - Returns: The exit code: 0 done, 1 failed, 2 wrong use, 3 not found, 4 not allowed.
+    static func run(_ words: [String], environment: [String: String]) async -> Int32 {
+        do throws(Failure) {
+            switch try CommandParser(commands: Command.all).parse(words, environment: environment) {
+            case .help(let text):
+                Terminal.print(text, terminator: "")
+            case .run(let invocation):
+                try await invocation.command.run(invocation)
+            }
+            return 0
+        } catch {
+            Terminal.complain("error: \(error.message)")
+            if let hint = error.hint { Terminal.complain("       \(hint)") }
+            return error.kind.rawValue
+        }
+    }
+}
+
+extension Command {
+    /// Every command, in the order of the help.
+    static let all: [Command] = [.serve, .migrate, .keyBootstrap]
+}
