@@ -93,7 +93,11 @@ let package = Package(
         ),
         .testTarget(name: "EventLoopTests", dependencies: ["CLinux", "EventLoop"], swiftSettings: common),
         .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
-        .testTarget(name: "HTTP2Tests", dependencies: ["EventLoop", "HTTP2", "TestSupport"], swiftSettings: common),
+        .testTarget(
+            name: "HTTP2Tests",
+            dependencies: ["Crypto", "EventLoop", "HTTP2", "TestSupport"],
+            swiftSettings: common
+        ),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: ["EventLoop", "HTTP2", "HTTPServer", "TestSupport"],

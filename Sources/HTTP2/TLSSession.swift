@@ -1,0 +1,82 @@
+internal import COpenSSL
+
+/// Owns one `SSL` over a descriptor that it does not own. Lives inside one ``Transport``, on one thread.
+struct TLSSession: ~Copyable {
+    /// What a call came to.
+    enum Progress: Equatable {
+        case bytes(Int)
+        case wantsRead
+        case wantsWrite
+        case closed
+        case failed(TLSError)
+    }
+
+    private let ssl: OpaquePointer
+    /// Keeps the ALPN callback's list alive.
+    private let context: TLSContext
+
+    init(adopting ssl: OpaquePointer, context: TLSContext) {
+        self.ssl = ssl
+        self.context = context
+    }
+
+    deinit { SSL_free(ssl) }
+
+    /// Bytes that the peer sent and OpenSSL has already taken from the descriptor: epoll will not tell of them.
+    var hasBufferedInput: Bool { SSL_has_pending(ssl) == 1 }
+
+    /// The protocol that ALPN settled on, if any.
+    var negotiatedProtocol: String? {
+        var name: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(ssl, &name, &count)
+        guard let name, count > 0 else { return nil }
+        return String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
+    }
+
+    /// `.bytes(0)` when the handshake is complete.
+    mutating func handshake() -> Progress {
+        ERR_clear_error()
+        let result = SSL_do_handshake(ssl)
+        if result == 1 { return .bytes(0) }
+        let verdict = SSL_get_verify_result(ssl)
+        let progress = progress(of: result)
+        if case .failed = progress, verdict != Int(X509_V_OK) {
+            return .failed(.certificateRefused(reason: String(cString: X509_verify_cert_error_string(verdict))))
+        }
+        return progress
+    }
+
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
+        ERR_clear_error()
+        let count = SSL_read(ssl, buffer.baseAddress, Int32(clamping: buffer.count))
+        return count > 0 ? .bytes(Int(count)) : progress(of: count)
+    }
+
+    /// Writes one record or a part of it. After `.wantsWrite` the same bytes must be given again.
+    mutating func write(_ bytes: UnsafeRawBufferPointer) -> Progress {
+        ERR_clear_error()
+        let count = SSL_write(ssl, bytes.baseAddress, Int32(clamping: bytes.count))
+        return count > 0 ? .bytes(Int(count)) : progress(of: count)
+    }
+
+    /// Sends close_notify if it can be sent at once; nobody waits for the peer's.
+    mutating func shutDown() {
+        ERR_clear_error()
+        if SSL_is_init_finished(ssl) == 1 { _ = SSL_shutdown(ssl) }
+        _ = drainTLSErrors()
+    }
+
+    private func progress(of result: Int32) -> Progress {
+        let code = SSL_get_error(ssl, result)
+        let text = drainTLSErrors()
+        return switch code {
+        case SSL_ERROR_WANT_READ: .wantsRead
+        case SSL_ERROR_WANT_WRITE: .wantsWrite
+        case SSL_ERROR_ZERO_RETURN: .closed
+        case SSL_ERROR_SYSCALL where text.isEmpty: .closed
+        case SSL_ERROR_SSL where text == "unexpected eof while reading": .closed
+        default: .failed(.library(text.isEmpty ? "error \(code)" : text))
+        }
+    }
+}

@@ -1,0 +1,306 @@
+package import EventLoop
+internal import Glibc
+
+/// A connected, non-blocking descriptor, with TLS or without. Belongs to one loop; not for other threads.
+///
+/// Writes of a turn are gathered: a full record (16 KB) leaves at once, the rest at the end of the turn, so that many small
+/// frames cost one system call and one TLS record. Reads of a turn are capped, so that a busy peer does not starve its
+/// neighbours on the loop. Closing is immediate; `closeAfterWriting()` waits for what was written.
+package final class Transport {
+    /// A TLS record's payload at most (RFC 8446, 5.1).
+    static let recordBytes = 16 * 1024
+    /// From here on the owner should hold its writes back until `writable`.
+    static let backlogBytes = 4 * recordBytes
+    private static let readsPerTurn = 4
+
+    private enum State {
+        case handshaking  // To: open, closed.
+        case open  // To: finishing, closed.
+        case finishing  // What was written goes out, nothing more comes in. To: closed.
+        case closed
+    }
+
+    private let loop: EventLoop
+    private let descriptor: Int32
+    private var tls: TLSSession?
+    private var handlers: TransportHandlers?
+    private var state: State
+    private var watch: Watch?
+    private var interest: Interest = .read
+    private var output = WriteBuffer(capacity: 2 * recordBytes)
+    private let input: UnsafeMutableRawBufferPointer
+    private var isFlushScheduled = false
+    private var isBlocked = false  // The kernel's buffer is full; epoll will tell.
+    private var owesWritable = false
+    private var isReadingPaused = false
+    private var readAgain: TimerID?
+
+    /// Takes the descriptor over and begins to watch it; the handshake starts with this call.
+    ///
+    /// - Parameters:
+    ///   - fd: Connected and non-blocking; closed by the transport, also when this initialiser throws.
+    ///   - context: TLS is spoken if there is one.
+    ///   - role: Which end we are.
+    ///   - loop: The caller runs on its thread.
+    ///   - handlers: Called on the loop's thread; not before this initialiser has returned.
+    /// - Throws: ``TransportError`` when TLS or the loop cannot take the descriptor.
+    package init(
+        adopting fd: Int32,
+        tls context: TLSContext?,
+        role: TransportRole,
+        loop: EventLoop,
+        handlers: TransportHandlers
+    ) throws(TransportError) {
+        self.loop = loop
+        descriptor = fd
+        self.handlers = handlers
+        input = .allocate(byteCount: context == nil ? 4 * Self.recordBytes : Self.recordBytes, alignment: 16)
+        state = context == nil ? .open : .handshaking
+        var on: Int32 = 1
+        _ = setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        do throws(TLSError) {
+            tls = try context?.makeSession(descriptor: fd, role: role)
+        } catch {
+            state = .closed
+            _ = Glibc.close(fd)
+            throw .tls(error)
+        }
+        do throws(EventLoopError) {
+            watch = try loop.watch(fd, for: .read) { [unowned self] readiness in ready(readiness) }
+        } catch {
+            state = .closed
+            tls = nil
+            _ = Glibc.close(fd)
+            throw .loop(error)
+        }
+        // Not from here: a handler must not run before its owner holds the transport.
+        if tls != nil { begin() }
+    }
+
+    private func begin() {
+        readAgain = loop.schedule(at: .now) { [weak self] in
+            guard let self else { return }
+            readAgain = nil
+            if state == .handshaking { continueHandshake() }
+        }
+    }
+
+    deinit {
+        precondition(state == .closed, "a transport was let go before it was closed")
+        input.deallocate()
+    }
+
+    // MARK: - Operations
+
+    package var isClosed: Bool { state == .closed }
+
+    /// Bytes that were written here and not yet taken by the kernel.
+    package var pendingBytes: Int { output.count }
+
+    /// Whether the owner should stop writing until `writable`. Writing on is allowed, and costs memory.
+    package var isBacklogged: Bool {
+        guard output.count >= Self.backlogBytes || (isBlocked && output.count >= Self.recordBytes) else { return false }
+        owesWritable = true
+        return true
+    }
+
+    /// Copies `bytes` into the turn's gathering. Ignored once closed.
+    package func write(_ bytes: UnsafeRawBufferPointer) {
+        guard state == .open || state == .handshaking else { return }
+        output.append(bytes)
+        if output.count >= Self.recordBytes, state == .open, !isBlocked { flush(onlyFullRecords: true) }
+        scheduleFlush()
+    }
+
+    package func write(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { write($0) }
+    }
+
+    /// Stops taking bytes from the peer: its sending blocks once the buffers between us are full.
+    package func pauseReading() {
+        isReadingPaused = true
+        updateInterest()
+    }
+
+    package func resumeReading() {
+        guard isReadingPaused else { return }
+        isReadingPaused = false
+        updateInterest()
+        readSoon()
+    }
+
+    /// Closes at once; what was not yet written is lost. No handler is called from here on.
+    package func close() {
+        guard state != .closed else { return }
+        state = .closed
+        if let readAgain { loop.cancel(readAgain) }
+        readAgain = nil
+        // A descriptor leaves epoll before it is closed.
+        if let watch { loop.unwatch(watch) }
+        watch = nil
+        if tls != nil, output.isEmpty { tls?.shutDown() }
+        tls = nil
+        _ = Glibc.close(descriptor)
+        // They hold the owner, which holds us.
+        handlers = nil
+    }
+
+    /// Closes when everything written has gone out; `closed` is not called. Nothing is read any more.
+    package func closeAfterWriting() {
+        guard state == .open else { return close() }
+        state = .finishing
+        flush(onlyFullRecords: false)
+        if state == .finishing, output.isEmpty { close() }
+    }
+
+    // MARK: - Readiness
+
+    private func ready(_ readiness: Readiness) {
+        withExtendedLifetime(self) {
+            if state == .handshaking { return continueHandshake() }
+            if readiness.contains(.write) || (isBlocked && readiness.contains(.hangup)) {
+                isBlocked = false
+                flush(onlyFullRecords: false)
+                tellWritable()
+            }
+            if state == .open, !readiness.isDisjoint(with: [.read, .hangup]) { readTurn() }
+            if state == .finishing, readiness.contains(.hangup) { close() }
+        }
+    }
+
+    private func continueHandshake() {
+        guard let progress = tls?.handshake() else { return }
+        switch progress {
+        case .bytes:
+            state = .open
+            isBlocked = false
+            updateInterest()
+            handlers?.handshakeDone(tls?.negotiatedProtocol)
+            if state == .open { scheduleFlush() }
+            // The peer's first bytes may have come with its last handshake message.
+            if state == .open { readTurn() }
+        case .wantsRead:
+            isBlocked = false
+            updateInterest()
+        case .wantsWrite:
+            isBlocked = true
+            updateInterest()
+        case .closed: end(.closedByPeer)
+        case .failed(let error): end(.tls(error))
+        }
+    }
+
+    private func readTurn() {
+        for _ in 0..<Self.readsPerTurn {
+            guard state == .open, !isReadingPaused else { return }
+            switch readOnce() {
+            case .bytes(let count): handlers?.bytes(UnsafeRawBufferPointer(rebasing: input[..<count]))
+            case .wantsRead: return
+            case .wantsWrite:
+                isBlocked = true
+                return updateInterest()
+            case .closed: return end(.closedByPeer)
+            case .failed(let error): return end(.tls(error))
+            }
+        }
+        readSoon()
+    }
+
+    private func readOnce() -> TLSSession.Progress {
+        if tls != nil, let progress = tls?.read(into: input) { return progress }
+        while true {
+            let count = Glibc.read(descriptor, input.baseAddress, input.count)
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .closed }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, EWOULDBLOCK: return .wantsRead
+            default: return .closed
+            }
+        }
+    }
+
+    /// epoll tells of the descriptor's bytes, not of those that OpenSSL already holds.
+    private func readSoon() {
+        guard state == .open, !isReadingPaused, readAgain == nil, tls?.hasBufferedInput == true else { return }
+        readAgain = loop.schedule(at: .now) { [weak self] in
+            guard let self else { return }
+            readAgain = nil
+            if state == .open { readTurn() }
+        }
+    }
+
+    // MARK: - Writing
+
+    private func scheduleFlush() {
+        guard !isFlushScheduled, !output.isEmpty, !isBlocked else { return }
+        isFlushScheduled = true
+        loop.atEndOfTurn { [weak self] in
+            guard let self else { return }
+            isFlushScheduled = false
+            if state == .open || state == .finishing { flush(onlyFullRecords: false) }
+            tellWritable()
+        }
+    }
+
+    private func flush(onlyFullRecords: Bool) {
+        while !output.isEmpty, !isBlocked, state == .open || state == .finishing {
+            if onlyFullRecords, output.count < Self.recordBytes { return }
+            switch writeOnce() {
+            case .bytes(let count): output.removeFirst(count)
+            case .wantsWrite:
+                isBlocked = true
+                updateInterest()
+            case .wantsRead: return  // Renegotiation, which TLS 1.3 has not: the next reading goes on with it.
+            case .closed: return end(.closedByPeer)
+            case .failed(let error): return end(.tls(error))
+            }
+        }
+        if output.isEmpty { updateInterest() }
+        if state == .finishing, output.isEmpty { close() }
+    }
+
+    private func writeOnce() -> TLSSession.Progress {
+        output.withFront(tls == nil ? .max >> 1 : Self.recordBytes) { front in
+            if tls != nil, let progress = tls?.write(front) { return progress }
+            while true {
+                let count = send(descriptor, front.baseAddress, front.count, Int32(MSG_NOSIGNAL))
+                if count >= 0 { return .bytes(count) }
+                switch errno {
+                case EINTR: continue
+                case EAGAIN, EWOULDBLOCK: return .wantsWrite
+                default: return .closed
+                }
+            }
+        }
+    }
+
+    private func tellWritable() {
+        guard owesWritable, state == .open, output.count < Self.recordBytes else { return }
+        owesWritable = false
+        handlers?.writable()
+    }
+
+    private func updateInterest() {
+        var wanted: Interest = []
+        if !isReadingPaused, state != .finishing { wanted.insert(.read) }
+        if isBlocked { wanted.insert(.write) }
+        guard wanted != interest, let watch else { return }
+        interest = wanted
+        loop.change(watch, to: wanted)
+    }
+
+    private func end(_ reason: TransportCloseReason) {
+        guard state != .closed else { return }
+        let closed = handlers?.closed
+        let wasFinishing = state == .finishing
+        close()
+        if !wasFinishing { closed?(reason) }
+    }
+}
+
+/// Why a transport could not begin.
+package enum TransportError: Error, Sendable {
+    case tls(TLSError)
+    case loop(EventLoopError)
+}
