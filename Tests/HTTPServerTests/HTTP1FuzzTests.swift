@@ -1,0 +1,73 @@
+import HTTPServer
+import Testing
+
+/// Requests, right and wrong, that the generators below cut and bend.
+private let seeds: [String] = [
+    "GET /v1?x HTTP/1.1\r\nHost: a\r\nX: b\r\n\r\nPOST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello world"
+        + "GET /c HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nrest",
+    "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"
+        + "5;x=y\r\nhello\r\nA\r\n0123456789\r\n0\r\nT: 1\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "y", count: 40_000))\r\n\r\n",
+    "GET /\(String(repeating: "y", count: 8_300)) HTTP/1.1\r\nHost: a\n\r\n",
+    "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloX\r\n",
+    "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\n\r\n",
+]
+
+@Suite("An HTTP/1.1 parser with bytes cut and bent at random")
+struct HTTP1FuzzTests {
+    @Test("tells the same however the bytes are cut", arguments: seeds.indices)
+    func cuts(seed: Int) {
+        let bytes = Array(seeds[seed].utf8)
+        let whole = events(of: bytes)
+        var generator = SeededGenerator(state: UInt64(seed))
+        for longest in [1, 2, 3, 7, 64, 4096] {
+            for _ in 0..<(longest == 1 ? 1 : 8) {
+                #expect(cutEvents(of: bytes, longest: longest, using: &generator) == whole)
+            }
+        }
+    }
+
+    @Test("tells the same for bent bytes however they are cut, and never traps", arguments: 0..<16)
+    func mutations(seed: UInt64) {
+        var generator = SeededGenerator(state: seed &* 0x1234_5678_9ABC_DEF1)
+        for _ in 0..<200 {
+            var bytes = Array(seeds[Int.random(in: 0..<3, using: &generator)].utf8)
+            for _ in 0..<Int.random(in: 1...4, using: &generator) { bend(&bytes, using: &generator) }
+            let whole = events(of: bytes)
+            #expect(cutEvents(of: bytes, longest: 5, using: &generator) == whole, "\(bytes)")
+        }
+    }
+
+    private func bend(_ bytes: inout [UInt8], using generator: inout SeededGenerator) {
+        guard !bytes.isEmpty else { return }
+        let place = Int.random(in: 0..<bytes.count, using: &generator)
+        let odd: [UInt8] = [0, 9, 10, 13, 32, 35, 44, 48, 58, 59, 127, 128, 255]
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+        case 1: bytes[place] = odd[Int.random(in: 0..<odd.count, using: &generator)]
+        case 2: bytes.remove(at: place)
+        case 3: bytes.insert(odd[Int.random(in: 0..<odd.count, using: &generator)], at: place)
+        default:
+            let end = min(bytes.count, place + Int.random(in: 1...40, using: &generator))
+            bytes.insert(contentsOf: bytes[place..<end], at: place)
+        }
+    }
+
+    private func cutEvents(
+        of bytes: [UInt8],
+        longest: Int,
+        using generator: inout SeededGenerator
+    ) -> [String] {
+        var parser = HTTP1RequestParser(limits: HTTPLimits(), scheme: "http")
+        var events: [String] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = Int.random(in: 1...longest, using: &generator)
+            parser.append(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            events += parser.drain()
+        }
+        return events
+    }
+}
