@@ -10,6 +10,7 @@ package enum Schema {
 
     /// Never reordered, never edited once released: a change of the schema is a new file at the end.
     package static let migrations: [Migration] = [
-        Migration(name: "0001_create_tables", sql: PackageResources._001_create_tables_sql)
+        Migration(name: "0001_create_tables", sql: PackageResources._001_create_tables_sql),
+        Migration(name: "0002_accept_events", sql: PackageResources._002_accept_events_sql),
     ]
 }
