@@ -1,0 +1,68 @@
+/// What became of one push.
+package enum Outcome: Hashable, Sendable {
+    /// 200: APNs has it. No proof that a phone changed. The id is for Apple's delivery log.
+    case accepted(uniqueID: String?)
+    /// 410: remove the token, unless it was registered after that moment (UNIX milliseconds).
+    case tokenDead(asOfMilliseconds: Int64?)
+    /// `BadDeviceToken`, `DeviceTokenNotForTopic`: mostly our own environment is wrong.
+    case tokenRefused(APNsReason)
+    /// `ChannelNotRegistered`, `BadChannelId`.
+    case channelGone(APNsReason)
+    /// The app's Broadcast capability is off.
+    case broadcastNotEnabled(APNsReason)
+    case providerTokenExpired
+    case tooManyProviderTokenUpdates
+    /// 403, `TopicDisallowed` and their like: nothing goes until somebody fixes it.
+    case configuration(APNsReason)
+    case tooLarge
+    /// 429, 500, 503. `after` is APNs' `retry-after`, or zero where another connection will do (`Shutdown`).
+    case later(after: Duration?, reason: APNsReason)
+    /// REFUSED_STREAM, or above GOAWAY's last stream: APNs never looked at it. Only when the retry budget ended.
+    case notProcessed
+    /// The request was written and no answer came: it may have arrived. The text says what happened.
+    case unknown(String)
+    /// Anything else, kept verbatim.
+    case refused(status: Int, reason: String)
+
+    /// Classifies an answer, by reason first and status second.
+    ///
+    /// An empty body, or one that is not JSON, is an answer without a reason. `retryAfter` is the header's value; only
+    /// its form in seconds is read, and at most a day of it.
+    package init(status: Int, body: [UInt8], retryAfter: String? = nil, uniqueID: String? = nil) {
+        if status == 200 {
+            self = .accepted(uniqueID: uniqueID)
+            return
+        }
+        let answer = ErrorAnswer(body)
+        let reason = APNsReason(rawValue: answer.reason)
+        let after = Self.duration(retryAfter)
+        switch reason.kind ?? Self.kind(ofStatus: status) {
+        case .tokenDead: self = .tokenDead(asOfMilliseconds: answer.timestamp)
+        case .tokenRefused: self = .tokenRefused(reason)
+        case .channelGone: self = .channelGone(reason)
+        case .broadcastNotEnabled: self = .broadcastNotEnabled(reason)
+        case .providerTokenExpired: self = .providerTokenExpired
+        case .tooManyProviderTokenUpdates: self = .tooManyProviderTokenUpdates
+        case .configuration: self = .configuration(reason)
+        case .tooLarge: self = .tooLarge
+        case .later: self = .later(after: after ?? (reason.replacesConnection ? .zero : nil), reason: reason)
+        case .channelLimit, .malformed, nil: self = .refused(status: status, reason: answer.reason)
+        }
+    }
+
+    /// The class of an answer whose reason is missing or new.
+    private static func kind(ofStatus status: Int) -> APNsReason.Kind? {
+        switch status {
+        case 403: .configuration
+        case 410: .tokenDead
+        case 413: .tooLarge
+        case 429, 500...599: .later
+        default: nil
+        }
+    }
+
+    private static func duration(_ retryAfter: String?) -> Duration? {
+        guard let retryAfter, let seconds = Int64(retryAfter), seconds >= 0 else { return nil }
+        return .seconds(min(seconds, 86_400))
+    }
+}
