@@ -20,7 +20,7 @@ CREATE FUNCTION touchline_accept(
 DECLARE
     m matches;
     known events;
-    is_key boolean := p_importance = 'key' OR p_kind = 'end';
+    is_key boolean := p_importance = 'key' OR p_kind = 'end' OR p_alert IS NOT NULL;
     -- Only the transaction's start is the same for a whole bulk; each event has its own time.
     at timestamptz := clock_timestamp();
     happened_before boolean;

@@ -1,0 +1,37 @@
+/// When a push that failed for the moment is sent again.
+package enum RetryRule {
+    package enum Failure: Equatable, Sendable {
+        /// 429, 500, 503; with APNs' `retry-after`, where it was sent.
+        case later(after: Duration?)
+        /// Deadline or lost connection: it may have arrived. The same `apns-id` goes again.
+        case unknown
+        /// It was never processed, and the pool's own budget of attempts is used up.
+        case notProcessed
+    }
+
+    /// Apple's advice after 500 and 503.
+    private static let appleAdvice = Duration.seconds(15 * 60)
+    /// The longest wait: the tokens of an activity live for eight hours.
+    private static let longest = Duration.seconds(2 * 3600)
+    /// How often one token is tried, before it is given up until the next version.
+    package static let attempts = 6
+
+    /// - Parameters:
+    ///   - failure: How it ended.
+    ///   - attempt: How often it has failed already, 1 the first time.
+    ///   - isUrgent: Whether the push was a key event's or an end.
+    /// - Returns: How long to wait.
+    package static func delay(after failure: Failure, attempt: Int, isUrgent: Bool) -> Duration {
+        switch failure {
+        case .later(let after?):
+            return min(max(after, .seconds(1)), longest)
+        case .later(nil):
+            if isUrgent && attempt <= 1 { return .seconds(2) }
+            let doublings = min(max(0, attempt - (isUrgent ? 2 : 1)), 3)
+            return min(appleAdvice * (1 << doublings), longest)
+        case .unknown, .notProcessed:
+            // A connection is lost more often than Apple is: soon again, but not in a tight loop.
+            return min(.milliseconds(500) * (1 << min(max(0, attempt - 1), 6)), .seconds(30))
+        }
+    }
+}

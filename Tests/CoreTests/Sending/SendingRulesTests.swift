@@ -1,0 +1,106 @@
+import Core
+import Testing
+
+@Suite("Rules of sending")
+struct SendingRulesTests {
+    @Test(
+        "a stamp is the clock's, but always above the last, and waits when it has run ahead",
+        arguments: [
+            (0, StampRule.Answer.stamp(1000)), (999, .stamp(1000)), (1000, .stamp(1001)), (1002, .stamp(1003)),
+            (1003, .wait(until: Moment(seconds: 1001))), (1010, .wait(until: Moment(seconds: 1008))),
+        ] as [(Int64, StampRule.Answer)]
+    )
+    func stamps(last: Int64, expected: StampRule.Answer) {
+        #expect(StampRule.next(after: last, now: Moment(milliseconds: 1_000_999)) == expected)
+    }
+
+    @Test("ten versions within a second rise strictly and end at most three seconds ahead")
+    func burst() {
+        var last: Int64 = 0
+        var clock = Moment(seconds: 1000)
+        for _ in 0..<10 {
+            while case .wait(let until) = StampRule.next(after: last, now: clock) { clock = until }
+            guard case .stamp(let stamp) = StampRule.next(after: last, now: clock) else { continue }
+            #expect(stamp > last && stamp <= clock.seconds + 3)
+            last = stamp
+        }
+        #expect(last == 1009)
+    }
+
+    @Test("an alert is pending until it expires or is taken back")
+    func alerts() {
+        var head = MatchHead(version: 4, alertVersion: 3, alertExpiresAt: Moment(seconds: 120))
+        #expect(AlertRule.isPending(head, now: Moment(seconds: 119)))
+        #expect(!AlertRule.isPending(head, now: Moment(seconds: 120)))
+        head.alertExpiresAt = nil
+        #expect(!AlertRule.isPending(head, now: Moment(seconds: 1)))
+    }
+
+    @Test(
+        "more than a tenth of at least twenty pushes lets the target back off",
+        arguments: [
+            (19, 19, false), (20, 2, false), (20, 3, true), (1000, 100, false), (1000, 101, true), (0, 0, false),
+        ]
+    )
+    func verdict(sent: Int, failed: Int, backsOff: Bool) {
+        #expect(PageVerdict(sent: sent, failed: failed) == (backsOff ? .backOff : .goOn))
+    }
+
+    @Test("what APNs wants later is retried as it says; an urgent push once after two seconds")
+    func retries() {
+        #expect(RetryRule.delay(after: .later(after: .seconds(7)), attempt: 1, isUrgent: false) == .seconds(7))
+        #expect(RetryRule.delay(after: .later(after: nil), attempt: 1, isUrgent: true) == .seconds(2))
+        #expect(RetryRule.delay(after: .later(after: nil), attempt: 2, isUrgent: true) == .seconds(900))
+        #expect(RetryRule.delay(after: .later(after: nil), attempt: 1, isUrgent: false) == .seconds(900))
+        #expect(RetryRule.delay(after: .later(after: nil), attempt: 3, isUrgent: false) == .seconds(3600))
+        #expect(RetryRule.delay(after: .later(after: nil), attempt: 40, isUrgent: false) == .seconds(7200))
+        #expect(RetryRule.delay(after: .unknown, attempt: 1, isUrgent: false) == .milliseconds(500))
+        #expect(RetryRule.delay(after: .unknown, attempt: 40, isUrgent: false) == .seconds(30))
+    }
+
+    @Test("stale dates are never under a minute ahead; a channel that stores nothing expires at once")
+    func dates() {
+        let now = Moment(seconds: 10_000)
+        #expect(PushTiming.staleDate(acceptedAt: now, staleAfter: .seconds(900), now: now).seconds == 10_900)
+        #expect(PushTiming.staleDate(acceptedAt: now, staleAfter: .seconds(5), now: now).seconds == 10_060)
+        let stale = Moment(seconds: 10_900)
+        #expect(PushTiming.channelExpiration(storagePolicy: 0, isEnd: true, staleDate: stale, now: now) == 0)
+        #expect(PushTiming.channelExpiration(storagePolicy: 1, isEnd: false, staleDate: stale, now: now) == 10_900)
+        let far = now + .seconds(86_400)
+        #expect(
+            PushTiming.channelExpiration(storagePolicy: 1, isEnd: false, staleDate: far, now: now) == 10_000 + 28_799
+        )
+        #expect(PushTiming.tokenExpiration(isEnd: true, staleDate: stale, now: now) == 10_000 + 14_400)
+    }
+
+    @Test("a match ends when its hold is over, when it is called off, and after six silent hours")
+    func ends() {
+        let kickoff = Moment(seconds: 100_000)
+        func duty(last: Int64 = 0, due: Int64? = nil, ended: Bool = false, off: Bool = false, now: Int64)
+            -> EndHold.Duty
+        {
+            EndHold.duty(
+                kickoffAt: kickoff,
+                lastActivityAt: Moment(seconds: last),
+                endDueAt: due.map(Moment.init(seconds:)),
+                hasEnded: ended,
+                isCalledOff: off,
+                now: Moment(seconds: now)
+            )
+        }
+        #expect(duty(due: 105_005, now: 105_004) == .look(at: Moment(seconds: 105_005)))
+        #expect(duty(due: 105_005, now: 105_005) == .end)
+        #expect(duty(now: 100_001) == .look(at: kickoff + EndHold.silence))
+        #expect(duty(now: 121_600) == .end)
+        #expect(duty(last: 121_599, now: 121_600) == .look(at: Moment(seconds: 143_199)))
+        #expect(duty(off: true, now: 0) == .end)
+        #expect(duty(ended: true, now: 0) == .afterwards)
+    }
+
+    @Test("moments before 1970 round down")
+    func moments() {
+        #expect(Moment(milliseconds: -1).seconds == -1)
+        #expect(Moment(milliseconds: 1999).seconds == 1)
+        #expect(Moment(seconds: 5) - Moment(seconds: 3) == .seconds(2))
+    }
+}
