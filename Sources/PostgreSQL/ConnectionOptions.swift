@@ -1,0 +1,92 @@
+internal import CLibPQ
+internal import EventLoop
+internal import Glibc
+
+/// A libpq connection string, taken apart; `libpq` itself fills in the rest from its environment and defaults.
+struct ConnectionOptions {
+    /// In libpq's own words: `host`, `port`, `dbname`, …
+    private(set) var values: [String: String]
+
+    /// - Throws: ``PGError`` of kind configuration. libpq's explanation is left out: it may quote the password.
+    init(_ conninfo: String) throws(PGError) {
+        guard let options = PQconninfoParse(conninfo, nil) else {
+            throw PGError(.configuration, "not a connection string of libpq: postgres://user@host:port/database")
+        }
+        defer { PQconninfoFree(options) }
+        values = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        setDefault("host", fromEnvironment: "PGHOST")
+        setDefault("hostaddr", fromEnvironment: "PGHOSTADDR")
+        setDefault("port", fromEnvironment: "PGPORT")
+        if values["fallback_application_name"] == nil { values["fallback_application_name"] = "touchline" }
+        // Kerberos may block for seconds in its own lookups; who wants it says so.
+        if values["gssencmode"] == nil, getenv("PGGSSENCMODE") == nil { values["gssencmode"] = "disable" }
+        values["client_encoding"] = "UTF8"
+    }
+
+    /// With `hostaddr` filled in for host names, so that libpq need not look them up.
+    func resolved(by deadline: ContinuousClock.Instant) async throws(PGError) -> ConnectionOptions {
+        guard values["hostaddr"] == nil, let hosts = values["host"]?.split(separator: ",").map(String.init) else {
+            return self
+        }
+        guard hosts.contains(where: { !$0.hasPrefix("/") && !$0.hasPrefix("@") }) else { return self }
+        let ports = (values["port"] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        var entries: [(host: String, address: String, port: String)] = []
+        for (index, host) in hosts.enumerated() {
+            let port = ports.count > 1 && index < ports.count ? ports[index] : ports.first ?? ""
+            if host.hasPrefix("/") || host.hasPrefix("@") {
+                entries.append((host, "", port))
+                continue
+            }
+            for address in try await Self.addresses(of: host, by: deadline) { entries.append((host, address, port)) }
+        }
+        var copy = self
+        copy.values["host"] = entries.map(\.host).joined(separator: ",")
+        copy.values["hostaddr"] = entries.map(\.address).joined(separator: ",")
+        if entries.contains(where: { !$0.port.isEmpty }) {
+            copy.values["port"] = entries.map(\.port).joined(separator: ",")
+        }
+        return copy
+    }
+
+    /// Calls `body` with libpq's two arrays, each ended by a null.
+    func withPointers<Result>(
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+    ) -> Result {
+        let entries = values.sorted { $0.key < $1.key }
+        let keywords = entries.map { strdup($0.key) }
+        let texts = entries.map { strdup($0.value) }
+        defer {
+            keywords.forEach { free($0) }
+            texts.forEach { free($0) }
+        }
+        return (keywords.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { keywords in
+            (texts.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { texts in
+                body(keywords.baseAddress, texts.baseAddress)
+            }
+        }
+    }
+
+    private mutating func setDefault(_ keyword: String, fromEnvironment variable: String) {
+        guard values[keyword] == nil, let value = getenv(variable) else { return }
+        values[keyword] = String(cString: value)
+    }
+
+    private static func addresses(
+        of host: String,
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) -> [String] {
+        do {
+            return try await Resolver.resolve(host: host, port: 0, by: deadline).map { address in
+                // "127.0.0.1:0" or "[::1]:0".
+                String(address.description.dropLast(2).filter { $0 != "[" && $0 != "]" })
+            }
+        } catch {
+            throw PGError(.unavailable, error.description)
+        }
+    }
+}

@@ -1,0 +1,225 @@
+package import EventLoop
+
+/// One connection to PostgreSQL, pinned to an event loop: nothing here blocks, and every call ends by its deadline.
+///
+/// It stays in pipeline mode. Calls made while another one runs wait for it. After a lost connection or a passed deadline
+/// its state at the server is unknown, so it closes itself and every later call fails: it is never used again.
+///
+/// The loop keeps the connection alive until ``close()``, or until it closes itself.
+package actor PGConnection {
+    let loop: EventLoop
+    package nonisolated let health = ConnectionHealth()
+
+    private var wire: Wire?
+    private var watch: Watch?
+    /// Who waits for the wire, and for what. At most one: calls take turns.
+    private var waiter: (condition: Condition, continuation: CheckedContinuation<PGError?, Never>)?
+    private var isTaken = false
+    private var isConnected = false
+    private var waitingCalls: [CheckedContinuation<Void, Never>] = []
+    var prepared: [String: String] = [:]
+    var lastPrepared = 0
+    private var notifications: AsyncStream<PGNotification>.Continuation?
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private init(loop: EventLoop) { self.loop = loop }
+
+    /// Connects, and runs `setup` (statements without parameters) before anything else.
+    ///
+    /// - Parameters:
+    ///   - conninfo: libpq's form, `postgres://user:password@host/database` or `host=/run/… dbname=…`.
+    ///   - deadline: For the whole of it, name lookup and `setup` included.
+    /// - Throws: ``PGError`` of kind configuration for an unreadable `conninfo`, else unavailable or deadline.
+    package static func connect(
+        _ conninfo: String,
+        setup: [String] = [],
+        on loop: EventLoop,
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) -> PGConnection {
+        let options = try await ConnectionOptions(conninfo).resolved(by: deadline)
+        let connection = PGConnection(loop: loop)
+        try await connection.open(options, setup: setup, by: deadline)
+        return connection
+    }
+
+    /// Closes at once; a call that is running fails as unavailable. Once more is harmless.
+    package func close() { fail(.closed) }
+
+    /// The server's version, such as 150020; 0 once closed.
+    package var serverVersion: Int { wire?.serverVersion ?? 0 }
+
+    // MARK: - One call at a time
+
+    /// Runs `body` with the connection to itself. Any error but the server's own closes the connection.
+    func exclusively<Value>(
+        by deadline: ContinuousClock.Instant,
+        _ body: (Wire) async throws(PGError) -> Value
+    ) async throws(PGError) -> Value {
+        while isTaken { await withCheckedContinuation { waitingCalls.append($0) } }
+        guard let wire else { throw .closed }
+        isTaken = true
+        health.state = .inUse
+        let timer = loop.schedule(at: deadline) { self.fail(.deadlinePassed) }
+        defer {
+            loop.cancel(timer)
+            isTaken = false
+            if self.wire != nil { health.state = wire.transactionState }
+            if !waitingCalls.isEmpty { waitingCalls.removeFirst().resume() }
+        }
+        do throws(PGError) {
+            return try await body(wire)
+        } catch {
+            if error.kind != .statement { fail(error) }
+            throw error
+        }
+    }
+
+    // MARK: - Waiting for the wire
+
+    enum Condition {
+        /// Everything was handed to the kernel.
+        case flushed
+        /// `nextResult` does not block.
+        case result
+        /// The descriptor is ready: while connecting, where libpq says for what.
+        case ready
+    }
+
+    /// Suspends until `condition` holds.
+    func wait(for condition: Condition) async throws(PGError) {
+        guard let wire else { throw .closed }
+        switch condition {
+        case .flushed where wire.flush() == .done: return
+        case .result where !wire.isBusy: return
+        case .flushed, .result: setInterest(wire)
+        case .ready: break
+        }
+        precondition(waiter == nil, "two calls wait on one connection")
+        let failure = await withCheckedContinuation { waiter = (condition, $0) }
+        if let failure { throw failure }
+    }
+
+    /// Sends what is buffered, and the rest of it as the socket takes it, while results are read.
+    func flush() throws(PGError) {
+        guard let wire else { throw .closed }
+        if wire.flush() == .failed { throw PGError(.unavailable, "the connection to PostgreSQL was lost") }
+        setInterest(wire)
+    }
+
+    private func setInterest(_ wire: Wire) {
+        guard let watch else { return }
+        loop.change(watch, to: wire.flush() == .blocked ? [.read, .write] : .read)
+    }
+
+    private func becameReady(_ readiness: Readiness) {
+        guard let wire else { return }
+        guard isConnected else {
+            // Without a waiter yet: it is called again, as readiness is told by level.
+            if waiter?.condition == .ready { resumeWaiter(nil) }
+            return
+        }
+        if !readiness.isDisjoint(with: [.read, .hangup]), !wire.consumeInput() {
+            return fail(PGError(.unavailable, "the connection to PostgreSQL was lost"))
+        }
+        while let notification = wire.nextNotification() { notifications?.yield(notification) }
+        if readiness.contains(.write) { setInterest(wire) }
+        switch waiter?.condition {
+        case .flushed: if wire.flush() == .done { resumeWaiter(nil) }
+        case .result: if !wire.isBusy { resumeWaiter(nil) }
+        case .ready: break
+        case nil:
+            // Nobody expects anything: the server says good-bye, as at its shutdown.
+            if !isTaken { checkIdle(wire) }
+        }
+    }
+
+    private func checkIdle(_ wire: Wire) {
+        if wire.isBad { fail(PGError(.unavailable, "the connection to PostgreSQL was lost")) }
+    }
+
+    private func resumeWaiter(_ failure: PGError?) {
+        guard let (_, continuation) = waiter else { return }
+        waiter = nil
+        continuation.resume(returning: failure)
+    }
+
+    private func fail(_ error: PGError) {
+        guard wire != nil else { return }
+        health.state = .closed
+        // Out of epoll before `PQfinish` closes the descriptor.
+        if let watch { loop.unwatch(watch) }
+        watch = nil
+        wire = nil
+        prepared = [:]
+        notifications?.finish()
+        notifications = nil
+        resumeWaiter(error)
+    }
+
+    // MARK: - Connecting
+
+    private func open(
+        _ options: ConnectionOptions,
+        setup: [String],
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) {
+        wire = try Wire(startingWith: options)
+        try await exclusively(by: deadline) { wire throws(PGError) in
+            var step = Wire.Poll.writing
+            while step != .done {
+                guard step != .failed, !wire.isBad else { throw wire.connectError }
+                try watchOnce(wire, for: step == .reading ? .read : .write)
+                try await wait(for: .ready)
+                // Polling may close the descriptor and open another one of the same number.
+                if let watch { loop.unwatch(watch) }
+                step = wire.poll()
+            }
+            try watchOnce(wire, for: .read)
+            wire.becomeNonBlocking()
+            isConnected = true
+            guard wire.enterPipelineMode() else { throw wire.connectError }
+        }
+        try await sessionSetup(setup, by: deadline)
+    }
+
+    private func watchOnce(_ wire: Wire, for interest: Interest) throws(PGError) {
+        do {
+            watch = try loop.watch(wire.descriptor, for: interest) { readiness in self.becameReady(readiness) }
+        } catch {
+            throw PGError(.unavailable, error.description)
+        }
+    }
+
+    /// Output forms that the rows are read in, and an end to statements whose client has gone: a passed deadline closes
+    /// the connection, which the server would otherwise notice only when it has an answer.
+    private func sessionSetup(_ setup: [String], by deadline: ContinuousClock.Instant) async throws(PGError) {
+        let own: [PGStatement] = [
+            """
+            SELECT set_config(name, value, false)
+            FROM (VALUES ('TimeZone', 'UTC'), ('DateStyle', 'ISO, YMD'), ('bytea_output', 'hex'),
+                         ('client_connection_check_interval', '2s')) AS wanted (name, value)
+            WHERE lower(name) IN (SELECT lower(name) FROM pg_settings)
+            """
+        ]
+        do throws(PGError) {
+            _ = try await pipeline(own + setup.map { PGStatement($0) }, by: deadline)
+        } catch {
+            fail(error)
+            throw error
+        }
+    }
+
+    // MARK: - Notifications
+
+    /// Where ``listen(_:by:)`` puts what arrives.
+    func openNotifications() -> AsyncStream<PGNotification> {
+        notifications?.finish()
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: PGNotification.self,
+            bufferingPolicy: .bufferingNewest(4_096)
+        )
+        notifications = continuation
+        return stream
+    }
+}

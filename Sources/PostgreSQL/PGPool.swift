@@ -1,0 +1,266 @@
+package import EventLoop
+internal import Synchronization
+
+/// A bounded number of connections, opened as they are needed and spread over the loops.
+///
+/// At the limit a caller waits, first come first served, to its deadline; past `mostWaiting` callers it is refused at once.
+/// While PostgreSQL is away, calls fail at once for a moment that grows, jittered, from 50 ms to 2 s; then one tries again.
+package final class PGPool: Sendable {
+    package struct Configuration: Sendable {
+        /// libpq's form. Holds the password: never printed.
+        package var conninfo: String
+        /// Run on each new connection: `SET ROLE touchline_api`.
+        package var setup: [String]
+        /// Connections at most.
+        package var limit: Int
+        /// Callers that may wait for one at most.
+        package var mostWaiting: Int
+        /// For opening one connection; a caller's own deadline ends its wait earlier.
+        package var connectTimeout: Duration
+
+        package init(
+            conninfo: String,
+            setup: [String] = [],
+            limit: Int = 8,
+            mostWaiting: Int = 4_096,
+            connectTimeout: Duration = .seconds(5)
+        ) {
+            self.conninfo = conninfo
+            self.setup = setup
+            self.limit = limit
+            self.mostWaiting = mostWaiting
+            self.connectTimeout = connectTimeout
+        }
+    }
+
+    private let configuration: Configuration
+    private let loops: [EventLoop]
+    private let table: Mutex<Table>
+
+    /// A waiter is in the list exactly while `state` counts it.
+    private struct Table {
+        var state: PoolState
+        var idle: [PGConnection] = []
+        var waiters: [(number: UInt64, continuation: CheckedContinuation<Grant, Never>)] = []
+        var lastWaiter: UInt64 = 0
+        var nextLoop = 0
+
+        mutating func takeFirstWaiter() -> CheckedContinuation<Grant, Never> { waiters.removeFirst().continuation }
+
+        mutating func dismissWaiters() -> [CheckedContinuation<Grant, Never>] {
+            for _ in waiters { state.stoppedWaiting() }
+            defer { waiters = [] }
+            return waiters.map(\.continuation)
+        }
+    }
+
+    /// What a caller is given.
+    private enum Grant: Sendable {
+        case connection(PGConnection)
+        /// There is room: it opens one itself.
+        case open
+        /// A connection was lost while it waited: it asks again.
+        case askAgain
+        case nothing(PGError)
+    }
+
+    /// Opens nothing yet.
+    package init(_ configuration: Configuration, on loops: [EventLoop]) {
+        precondition(!loops.isEmpty, "a pool without a loop")
+        self.configuration = configuration
+        self.loops = loops
+        table = Mutex(Table(state: PoolState(limit: configuration.limit, mostWaiting: configuration.mostWaiting)))
+    }
+
+    /// Whether PostgreSQL could be reached when that was last tried.
+    package var isReachable: Bool { table.withLock { $0.state.isReachable } }
+
+    package var counts: (idle: Int, leased: Int, waiting: Int) {
+        table.withLock { ($0.state.idle, $0.state.leased + $0.state.opening, $0.state.waiting) }
+    }
+
+    /// Closes what is idle, and the rest as it comes back. Who waits is refused.
+    package func shutdown() async {
+        let (idle, waiters) = table.withLock { table in
+            _ = table.state.shutDown()
+            defer { table.idle = [] }
+            return (table.idle, table.dismissWaiters())
+        }
+        for waiter in waiters { waiter.resume(returning: .nothing(.shutDown)) }
+        for connection in idle { await connection.close() }
+    }
+
+    // MARK: - Lease and release
+
+    /// A connection for the caller alone, until it gives it to ``release(_:)``. Prefer ``withConnection(by:_:)``.
+    ///
+    /// - Throws: ``PGError`` of kind busy at the deadline or when too many wait; unavailable while PostgreSQL is away.
+    package func lease(by deadline: ContinuousClock.Instant) async throws(PGError) -> PGConnection {
+        while true {
+            guard ContinuousClock.now < deadline else { throw .poolBusy }
+            switch await ask(by: deadline) {
+            case .connection(let connection):
+                if connection.health.state == .idle { return connection }
+                // It was closed while it lay idle, as by the server's shutdown.
+                await release(connection)
+            case .open: return try await open(by: deadline)
+            case .askAgain: continue
+            case .nothing(let error): throw error
+            }
+        }
+    }
+
+    /// Takes a connection back. One inside a transaction, or closed, is dropped.
+    package func release(_ connection: PGConnection) async {
+        let isUsable = connection.health.state == .idle
+        let (waiter, mustClose): (CheckedContinuation<Grant, Never>?, Bool) = table.withLock { table in
+            if table.state.released(isUsable: isUsable) { return (table.takeFirstWaiter(), false) }
+            guard isUsable, !table.state.isShutDown else {
+                // Its place is free: the first who waits may open another.
+                guard table.state.waiting > 0 else { return (nil, true) }
+                table.state.stoppedWaiting()
+                return (table.takeFirstWaiter(), true)
+            }
+            table.idle.append(connection)
+            return (nil, false)
+        }
+        waiter?.resume(returning: mustClose ? .askAgain : .connection(connection))
+        if mustClose { await connection.close() }
+    }
+
+    private func ask(by deadline: ContinuousClock.Instant) async -> Grant {
+        await withCheckedContinuation { continuation in
+            var waiter: UInt64 = 0
+            let grant: Grant? = table.withLock { table in
+                switch table.state.lease(now: .now) {
+                case .takeIdle: return .connection(table.idle.removeLast())
+                case .open: return .open
+                case .refuse: return .nothing(table.state.isShutDown ? .shutDown : .poolBusy)
+                case .backOff: return .nothing(PGError(.unavailable, "PostgreSQL cannot be reached"))
+                case .wait:
+                    table.lastWaiter += 1
+                    waiter = table.lastWaiter
+                    table.waiters.append((waiter, continuation))
+                    return nil
+                }
+            }
+            if let grant { return continuation.resume(returning: grant) }
+            let loop = loops[Int(waiter % UInt64(loops.count))]
+            loop.perform { [weak self, waiter] in
+                _ = loop.schedule(at: deadline) { self?.giveUp(waiter) }
+            }
+        }
+    }
+
+    private func giveUp(_ number: UInt64) {
+        let waiter: CheckedContinuation<Grant, Never>? = table.withLock { table in
+            guard let index = table.waiters.firstIndex(where: { $0.number == number }) else { return nil }
+            table.state.stoppedWaiting()
+            return table.waiters.remove(at: index).continuation
+        }
+        waiter?.resume(returning: .nothing(.poolBusy))
+    }
+
+    private func open(by deadline: ContinuousClock.Instant) async throws(PGError) -> PGConnection {
+        let loop = table.withLock { table in
+            table.nextLoop = (table.nextLoop + 1) % loops.count
+            return loops[table.nextLoop]
+        }
+        let connection: PGConnection
+        do throws(PGError) {
+            connection = try await PGConnection.connect(
+                configuration.conninfo,
+                setup: configuration.setup,
+                on: loop,
+                by: min(deadline, .now + configuration.connectTimeout)
+            )
+        } catch {
+            let waiters = table.withLock { table in
+                table.state.openFailed(now: .now, jitter: .random(in: 0...1))
+                // With no connection left, nothing will be released to them.
+                return table.state.leased + table.state.opening == 0 ? table.dismissWaiters() : []
+            }
+            for waiter in waiters { waiter.resume(returning: .nothing(error)) }
+            throw error
+        }
+        let isShutDown = table.withLock { table in
+            table.state.opened()
+            return table.state.isShutDown
+        }
+        guard isShutDown else { return connection }
+        await release(connection)
+        throw .shutDown
+    }
+}
+
+extension PGPool {
+    /// Runs `body` with a connection to itself.
+    package func withConnection<Value>(
+        by deadline: ContinuousClock.Instant,
+        _ body: (PGConnection) async throws(PGError) -> Value
+    ) async throws(PGError) -> Value {
+        let connection = try await lease(by: deadline)
+        do throws(PGError) {
+            let value = try await body(connection)
+            await release(connection)
+            return value
+        } catch {
+            await release(connection)
+            throw error
+        }
+    }
+
+    /// One statement on any connection.
+    package func query(
+        _ sql: String,
+        _ parameters: [PGValue] = [],
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) -> PGResult {
+        try await withConnection(by: deadline) { connection throws(PGError) in
+            try await connection.query(sql, parameters, by: deadline)
+        }
+    }
+
+    /// Statements in one round trip and one transaction; see ``PGConnection/pipeline(_:by:)``.
+    package func pipeline(
+        _ statements: [PGStatement],
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) -> [PGResult] {
+        try await withConnection(by: deadline) { connection throws(PGError) in
+            try await connection.pipeline(statements, by: deadline)
+        }
+    }
+
+    /// Runs `body` between `BEGIN` and `COMMIT`; whatever it throws rolls back.
+    ///
+    /// - Throws: What `body` throws, else ``PGError``.
+    package func transaction<Value>(
+        by deadline: ContinuousClock.Instant,
+        _ body: (PGConnection) async throws -> Value
+    ) async throws -> Value {
+        let connection = try await lease(by: deadline)
+        do {
+            _ = try await connection.query("BEGIN", by: deadline)
+            let value = try await body(connection)
+            // PostgreSQL would answer COMMIT by a rollback, and call that a success.
+            guard connection.health.state != .inFailedTransaction else {
+                throw PGError(.statement, "the transaction has failed", sqlState: "25P02")
+            }
+            _ = try await connection.query("COMMIT", by: deadline)
+            await release(connection)
+            return value
+        } catch {
+            if [.inTransaction, .inFailedTransaction].contains(connection.health.state) {
+                // Where it fails too, the connection has closed itself.
+                _ = try? await connection.query("ROLLBACK", by: max(deadline, .now + .seconds(1)))
+            }
+            await release(connection)
+            throw error
+        }
+    }
+}
+
+extension PGError {
+    fileprivate static var poolBusy: PGError { PGError(.busy, "all database connections are in use") }
+    fileprivate static var shutDown: PGError { PGError(.unavailable, "the pool is shut down") }
+}
