@@ -107,6 +107,7 @@ CREATE TABLE matches (
     alert_expires_at   timestamptz,
     stamped_version    bigint NOT NULL DEFAULT 0,
     last_stamp         bigint NOT NULL DEFAULT 0,            -- UNIX seconds; the stamp of stamped_version
+    merged_versions    bigint NOT NULL DEFAULT 0,            -- that were replaced before anything was sent
     last_sequence      bigint,
     last_occurred_at   timestamptz,
     end_requested_at   timestamptz,
