@@ -12,19 +12,6 @@ package enum Role: String, CaseIterable, Sendable {
     case read
 }
 
-/// Whether a phone allows frequent updates.
-package enum Cadence: String, CaseIterable, Sendable {
-    case frequent
-    case standard
-}
-
-/// Which phones a channel is for.
-package enum ChannelCadence: String, CaseIterable, Sendable {
-    case any
-    case frequent
-    case standard
-}
-
 /// How many channels a match of an app has.
 package enum ChannelMode: String, CaseIterable, Sendable {
     case single
