@@ -1,0 +1,100 @@
+/// A Live Activity on a phone, or on a group of phones that receive the same pushes. Kept small: there may be millions.
+struct Phone {
+    /// Registered without a budget of its own: above what Touchline allows itself.
+    static let defaultUrgentPerHour = 240
+    /// The system ends an activity 8 hours after its start.
+    static let lifetimeSeconds: Int64 = 8 * 3600
+    private static let none = Int64.min
+
+    /// The app's contract; nil decodes everything.
+    var contract: PhoneContract?
+    private(set) var shows: ContentState?
+    private var stampOrNone = Phone.none
+    private var staleAtOrNone = Phone.none
+    private var lastStampOrNone = Phone.none
+    private var urgentTimes: [UInt32] = []  // UNIX seconds of the last hour's urgent pushes
+    private var eventCode: UInt8 = .max
+    private(set) var hasEnded = false
+    var isRegistered = false
+    var environment: SimulatedEnvironment
+    var count: UInt32 = 1
+    var urgentPerHour = UInt32(Phone.defaultUrgentPerHour)
+    private var startedAt: UInt32
+    private(set) var alerts: UInt32 = 0
+    private(set) var pushes: UInt32 = 0
+    private(set) var dropped = Dropped()
+
+    /// Pushes that reached the phone and changed nothing, by why.
+    struct Dropped: Equatable {
+        var older: UInt32 = 0
+        var afterEnd: UInt32 = 0
+        var undecodable: UInt32 = 0
+        var budget: UInt32 = 0
+    }
+
+    init(environment: SimulatedEnvironment, startedAt now: Int64) {
+        self.environment = environment
+        startedAt = UInt32(clamping: now)
+    }
+
+    /// `aps.timestamp` of the last push that was applied.
+    var stamp: Int64? { stampOrNone == Self.none ? nil : stampOrNone }
+
+    var staleAt: Int64? { staleAtOrNone == Self.none ? nil : staleAtOrNone }
+
+    var event: PushPayload.Event? { PushPayload.Event(rawValue: eventCode) }
+
+    /// Notes the stamp of an accepted push; true if the push before it had the same.
+    mutating func repeats(stamp: Int64) -> Bool {
+        defer { lastStampOrNone = stamp }
+        return lastStampOrNone == stamp
+    }
+
+    /// A push arrives (contract 6.3 and 6.4): after the end nothing counts; an urgent one over the budget is throttled in
+    /// silence; one that is older than what is shown, or does not decode, is dropped.
+    mutating func receive(_ push: PhonePush, now: Int64) {
+        pushes &+= 1
+        if !hasEnded, now - Int64(startedAt) > Self.lifetimeSeconds { hasEnded = true }
+        guard !hasEnded else {
+            dropped.afterEnd &+= 1
+            return
+        }
+        if push.isUrgent, !spendUrgent(now: now) {
+            dropped.budget &+= 1
+            return
+        }
+        guard let payload = push.payload else {
+            dropped.undecodable &+= 1
+            return
+        }
+        guard payload.timestamp >= stampOrNone else {
+            dropped.older &+= 1
+            return
+        }
+        if let contract, !payload.decodes(as: contract) {
+            dropped.undecodable &+= 1
+            return
+        }
+        apply(payload)
+    }
+
+    private mutating func apply(_ payload: PushPayload) {
+        if let contentState = payload.contentState { shows = contentState }
+        stampOrNone = payload.timestamp
+        staleAtOrNone = payload.staleDate ?? Self.none
+        eventCode = payload.event.rawValue
+        if payload.hasAlert { alerts &+= 1 }
+        if payload.event == .end { hasEnded = true }
+    }
+
+    /// Takes one of the hour's urgent pushes; false when they are used up. The hour slides.
+    private mutating func spendUrgent(now: Int64) -> Bool {
+        let time = UInt32(clamping: now)
+        if urgentTimes.count >= urgentPerHour {
+            urgentTimes.removeAll { time >= $0 && time - $0 >= 3600 }
+            guard urgentTimes.count < urgentPerHour else { return false }
+        }
+        urgentTimes.append(time)
+        return true
+    }
+}

@@ -1,0 +1,99 @@
+import Crypto
+
+/// The content state that an app on a phone expects, as Swift's default `JSONDecoder` would decode it.
+///
+/// Written as JSON: `{"home":"int","scorer":"string?","phase":{"enum":["first","full"]},"cards":[{"minute":"int"}]}`. Types
+/// are `string int double bool date url uuid data`; `?` behind a type, or behind the name of a member, makes it optional;
+/// `[…]` is a list of one kind of element, `{"enum":[…]}` one of some strings, another object a nested structure.
+final class PhoneContract {
+    indirect enum Shape: Equatable {
+        case string, int, double, bool, date, url, uuid, data
+        case choice([String])
+        case list(Shape)
+        case structure([Member])
+        case optional(Shape)
+    }
+
+    struct Member: Equatable {
+        let name: String
+        let shape: Shape
+    }
+
+    let shape: Shape
+    /// The text that it was read from: equal texts are one contract.
+    let text: [UInt8]
+
+    /// - Throws: What is wrong with the contract, with the path.
+    init(_ json: JSONText, text: [UInt8]) throws(ControlError) {
+        guard json.members != nil else { throw ControlError("must be an object", field: "content_state") }
+        shape = try Self.shape(json, path: "content_state")
+        self.text = text
+    }
+
+    private static func shape(_ json: JSONText, path: String) throws(ControlError) -> Shape {
+        switch json.kind {
+        case .string(let name): return try simple(name, path: path)
+        case .array(let elements):
+            guard elements.count == 1 else {
+                throw ControlError("a list holds the type of its elements, once", field: path)
+            }
+            return .list(try shape(elements[0], path: path + "[]"))
+        case .object(let members): return try structure(members, path: path)
+        default: throw ControlError("must be the name of a type, a list or an object", field: path)
+        }
+    }
+
+    private static func simple(_ text: String, path: String) throws(ControlError) -> Shape {
+        let isOptional = text.hasSuffix("?")
+        let shape: Shape
+        switch isOptional ? String(text.dropLast()) : text {
+        case "string": shape = .string
+        case "int": shape = .int
+        case "double": shape = .double
+        case "bool": shape = .bool
+        case "date": shape = .date
+        case "url": shape = .url
+        case "uuid": shape = .uuid
+        case "data": shape = .data
+        default: throw ControlError("\"\(text)\" is no type", field: path)
+        }
+        return isOptional ? .optional(shape) : shape
+    }
+
+    private static func structure(_ members: [(name: String, value: JSONText)], path: String) throws(ControlError)
+        -> Shape
+    {
+        if let special = try special(members, path: path) { return special }
+        var shapes: [Member] = []
+        for (name, value) in members {
+            let isOptional = name.hasSuffix("?")
+            let shape = try shape(value, path: "\(path).\(name)")
+            shapes.append(
+                Member(name: isOptional ? String(name.dropLast()) : name, shape: isOptional ? .optional(shape) : shape)
+            )
+        }
+        return .structure(shapes)
+    }
+
+    /// `{"enum":[…]}` and `{"date":"convert"}`: what the phone decodes there is a string and a number.
+    private static func special(_ members: [(name: String, value: JSONText)], path: String) throws(ControlError)
+        -> Shape?
+    {
+        guard let first = members.first else { return nil }
+        let name = first.name.hasSuffix("?") ? String(first.name.dropLast()) : first.name
+        var shape: Shape
+        switch (name, first.value.kind) {
+        case ("enum", .array(let choices)):
+            let texts = choices.compactMap(\.string)
+            guard !texts.isEmpty, texts.count == choices.count else {
+                throw ControlError("an enum lists its strings", field: path)
+            }
+            shape = .choice(texts)
+        case ("date", .string("convert")): shape = .date
+        default: return nil
+        }
+        let isOptional = members.dropFirst().contains { $0.name == "optional" && $0.value.bool == true }
+        if isOptional || first.name.hasSuffix("?") { shape = .optional(shape) }
+        return shape
+    }
+}

@@ -1,0 +1,136 @@
+import Crypto
+
+/// All phones of one environment: those reached by token, and groups that listen on a channel.
+final class PhoneStore {
+    /// More tokens are accepted but no longer modelled.
+    static let mostTokens = 4_000_000
+
+    let environment: SimulatedEnvironment
+    private var tokens = TokenTable()
+    private var byToken: [Phone] = []  // by the table's entries
+    private var bundles: [Int: String] = [:]  // by entry: of phones that were registered with their app
+    private var groups: [String: [Phone]] = [:]  // by channel id
+    /// How many entries of `byToken` were registered.
+    private(set) var registered = 0
+
+    init(environment: SimulatedEnvironment) { self.environment = environment }
+
+    /// How many phones there are, every one of a group counted.
+    var count: Int { byToken.count + groups.values.reduce(0) { $0 + $1.reduce(0) { $0 + Int($1.count) } } }
+
+    /// What registration says of a phone.
+    struct Registration {
+        var contract: PhoneContract?
+        var urgentPerHour = Phone.defaultUrgentPerHour
+        var bundle: String?
+    }
+
+    /// Adds a phone, or tells more of one that pushes have reached already. One whose activity has ended begins a new one.
+    func register(token: [UInt8], _ registration: Registration, now: Int64) {
+        let (entry, isNew) = tokens.insert(token)
+        if isNew { byToken.append(Phone(environment: environment, startedAt: now)) }
+        if byToken[entry].hasEnded, byToken[entry].isRegistered {
+            byToken[entry] = Phone(environment: environment, startedAt: now)
+            registered -= 1
+        }
+        if !byToken[entry].isRegistered { registered += 1 }
+        byToken[entry].isRegistered = true
+        byToken[entry].contract = registration.contract
+        byToken[entry].urgentPerHour = UInt32(clamping: registration.urgentPerHour)
+        bundles[entry] = registration.bundle
+    }
+
+    /// Adds a group of phones on a channel; a message stored there reaches it at once.
+    func register(count: Int, on channel: Channel, _ registration: Registration, now: Int64) {
+        var group = Phone(environment: environment, startedAt: now)
+        group.isRegistered = true
+        group.count = UInt32(clamping: count)
+        group.contract = registration.contract
+        group.urgentPerHour = UInt32(clamping: registration.urgentPerHour)
+        if let stored = channel.stored, stored.expiresAt > now { group.receive(stored.push, now: now) }
+        groups[channel.id, default: []].append(group)
+    }
+
+    /// Where tokens of the other environment are found; both stores know each other.
+    weak var other: PhoneStore?
+
+    /// Whether the token was registered in the other environment and not in this one.
+    func isForeign(_ token: [UInt8]) -> Bool {
+        guard let other, other.registered > 0 else { return false }
+        return other.isRegistered(token) && !isRegistered(token)
+    }
+
+    func isRegistered(_ token: [UInt8]) -> Bool {
+        registered > 0 && (tokens.find(token).map { byToken[$0].isRegistered } ?? false)
+    }
+
+    /// The app of a phone that was registered with one.
+    func bundle(of token: [UInt8]) -> String? { bundles.isEmpty ? nil : tokens.find(token).flatMap { bundles[$0] } }
+
+    /// An accepted push reaches its phone.
+    ///
+    /// - Parameters:
+    ///   - push: What the request carries.
+    ///   - token: The token's bytes.
+    ///   - isDelivered: False for a push that the service accepts and loses.
+    ///   - now: UNIX seconds.
+    /// - Returns: Whether the push before it to the same token carried the same stamp.
+    func receive(_ push: PhonePush, token: [UInt8], isDelivered: Bool = true, now: Int64) -> Bool {
+        let entry: Int
+        if tokens.count < Self.mostTokens {
+            let (found, isNew) = tokens.insert(token)
+            if isNew { byToken.append(Phone(environment: environment, startedAt: now)) }
+            entry = found
+        } else {
+            guard let found = tokens.find(token) else { return false }
+            entry = found
+        }
+        if isDelivered { byToken[entry].receive(push, now: now) }
+        return push.payload.map { byToken[entry].repeats(stamp: $0.timestamp) } ?? false
+    }
+
+    /// An accepted broadcast reaches every group of its channel.
+    func receive(_ push: PhonePush, on channel: Channel, now: Int64) {
+        guard let count = groups[channel.id]?.count else { return }
+        for index in 0..<count { groups[channel.id]?[index].receive(push, now: now) }
+    }
+
+    func phone(_ token: [UInt8]) -> Phone? { tokens.find(token).map { byToken[$0] } }
+
+    func groups(on channel: String) -> [Phone] { groups[channel] ?? [] }
+
+    /// Every phone by its token, then every group by its channel, until `body` returns false.
+    func forEach(_ body: (_ phone: Phone, _ token: String?, _ channel: String?) -> Bool) {
+        for (entry, phone) in byToken.enumerated() {
+            guard body(phone, Hex.encode(tokens.token(of: entry)), nil) else { return }
+        }
+        for (channel, phones) in groups.sorted(by: { $0.key < $1.key }) {
+            for phone in phones { guard body(phone, nil, channel) else { return } }
+        }
+    }
+
+    /// What is shown on how many phones.
+    func tally(into shown: inout [ObjectIdentifier: ShownTally]) {
+        for phone in byToken { Self.count(phone, into: &shown) }
+        for phones in groups.values { for phone in phones { Self.count(phone, into: &shown) } }
+    }
+
+    private static func count(_ phone: Phone, into shown: inout [ObjectIdentifier: ShownTally]) {
+        let key = phone.shows.map { ObjectIdentifier($0) } ?? ObjectIdentifier(ShownTally.self)
+        let count = Int(phone.count)
+        if phone.hasEnded {
+            shown[key, default: ShownTally(state: phone.shows)].ended += count
+        } else {
+            shown[key, default: ShownTally(state: phone.shows)].running += count
+        }
+    }
+}
+
+/// On how many phones a content state stands; nil is a phone that shows nothing yet.
+struct ShownTally {
+    let state: ContentState?
+    var running = 0
+    var ended = 0
+
+    init(state: ContentState?) { self.state = state }
+}
