@@ -48,10 +48,13 @@ struct Failure: Error, Equatable, Sendable {
     let message: String
     /// What to do next.
     let hint: String?
+    /// The service's code, where it was the service that said no: `channel_pending`.
+    let code: String?
 
-    init(_ kind: Kind = .failed, _ message: String, hint: String? = nil) {
+    init(_ kind: Kind = .failed, _ message: String, hint: String? = nil, code: String? = nil) {
         self.kind = kind
         self.message = message
         self.hint = hint
+        self.code = code
     }
 }

@@ -12,6 +12,7 @@ struct CommandParser: Sendable {
     /// - Parameters:
     ///   - words: Without the program's own name.
     ///   - environment: What stands in for options that are not given.
+    /// - Returns: The command to run, or the help that was asked for.
     /// - Throws: ``Failure`` of the kind `wrongUse`, with a suggestion where a word is near a known one.
     func parse(_ words: [String], environment: [String: String]) throws(Failure) -> Decision {
         guard let first = words.first, !Self.asksForHelp(first) else {

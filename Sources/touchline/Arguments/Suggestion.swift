@@ -2,7 +2,7 @@
 enum Suggestion {
     /// `Did you mean “match”?`, or where to look when nothing is near.
     ///
-    /// - Parameter command: The command or noun whose help lists them.
+    /// `command` is the command or noun whose help lists them.
     static func hint(for word: String, among known: [String], help command: String? = nil) -> String {
         if let near = nearest(to: word, among: known) { return "Did you mean “\(near)”?" }
         return "`touchline \(command.map { $0 + " " } ?? "")--help` lists what there is."
