@@ -33,7 +33,7 @@ let package = Package(
         // Sockets, TLS, HTTP.
         .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: common),
         .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: common),
-        .target(name: "HTTP2", dependencies: ["EventLoop", "CNghttp2", "COpenSSL"], swiftSettings: common),
+        .target(name: "HTTP2", dependencies: ["CLinux", "EventLoop", "CNghttp2", "COpenSSL"], swiftSettings: common),
         .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP2"], swiftSettings: common),
         .target(name: "PostgreSQL", dependencies: ["EventLoop", "CLibPQ"], swiftSettings: common),
 

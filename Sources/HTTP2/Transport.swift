@@ -104,6 +104,12 @@ package final class Transport {
         return true
     }
 
+    /// Changes who is told, for an owner that hands the transport on: a server that has read which protocol is spoken.
+    package func replaceHandlers(_ handlers: TransportHandlers) {
+        guard state != .closed else { return }
+        self.handlers = handlers
+    }
+
     /// Copies `bytes` into the turn's gathering. Ignored once closed.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         guard state == .open || state == .handshaking else { return }

@@ -1,0 +1,93 @@
+/// How a server's end of an HTTP/2 connection behaves.
+package struct HTTP2ServerConfiguration: Sendable {
+    /// What is kept of a request.
+    package enum Reading: Sendable {
+        case whole
+        /// Only that a request is complete: its head and body are dropped unread. As cheap as nghttp2 allows.
+        case nothing
+    }
+
+    package var reading = Reading.whole
+
+    // SETTINGS (RFC 9113, 6.5.2)
+    package var headerTableBytes = 4096
+    package var maxConcurrentStreams = 128
+    package var streamWindowBytes = 256 << 10
+    package var connectionWindowBytes = 1 << 20
+    package var maxFrameBytes = 16 << 10
+    /// Told to the peer, and held: a longer list is answered 431.
+    package var maxHeaderListBytes = 32 << 10
+
+    /// A longer body is answered 413.
+    package var maxBodyBytes = 16 << 20
+    /// All bodies of a connection that are being read: the stream that goes over it is reset as overload.
+    package var maxBufferedBytes = 64 << 20
+    package var flood = ServerFloodLimits()
+
+    // Deadlines; nil: none.
+    /// For the TLS handshake and the peer's first SETTINGS.
+    package var handshakeDeadline: Duration?
+    /// From a request's first byte to its last: answered 408.
+    package var requestDeadline: Duration?
+    /// Without an open stream: GOAWAY, then the end.
+    package var idleDeadline: Duration?
+    /// Bytes or bodies wait and the peer takes nothing: the end.
+    package var writeDeadline: Duration?
+
+    /// Every byte of ours leaves so much later: a stand-in for distance.
+    package var outputDelay: Duration?
+
+    package init() {}
+}
+
+/// What a peer may cost us without asking for anything, each as a bucket: so many at once, so many a second.
+package struct ServerFloodLimits: Sendable {
+    /// Streams that the peer opens and resets itself ("rapid reset", CVE-2023-44487).
+    package var resetBurst = 1000
+    package var resetsPerSecond = 33
+    /// SETTINGS, PING, PRIORITY, and DATA frames without data.
+    package var controlBurst = 2000
+    package var controlsPerSecond = 200
+
+    package init() {}
+}
+
+/// Counts what ``ServerFloodLimits`` bound. A plain value; time is passed in.
+struct ServerFloodGuard {
+    private let limits: ServerFloodLimits
+    private var resets: Bucket
+    private var controls: Bucket
+
+    private struct Bucket {
+        let burst: Double
+        let perSecond: Double
+        var level = 0.0
+        var updated: ContinuousClock.Instant?
+
+        init(burst: Int, perSecond: Int) {
+            (self.burst, self.perSecond) = (Double(burst), Double(perSecond))
+        }
+
+        mutating func add(_ count: Int, at now: ContinuousClock.Instant) -> Bool {
+            if let updated {
+                let elapsed = (now - updated) / .seconds(1)
+                level = max(0, level - elapsed * perSecond)
+            }
+            updated = now
+            level += Double(count)
+            return level <= burst
+        }
+    }
+
+    init(_ limits: ServerFloodLimits) {
+        self.limits = limits
+        resets = Bucket(burst: limits.resetBurst, perSecond: limits.resetsPerSecond)
+        controls = Bucket(burst: limits.controlBurst, perSecond: limits.controlsPerSecond)
+    }
+
+    /// Whether the peer is still within its limits after so many more.
+    mutating func add(resets newResets: Int, controls newControls: Int, at now: ContinuousClock.Instant) -> Bool {
+        let resetsFit = resets.add(newResets, at: now)
+        return controls.add(newControls, at: now) && resetsFit
+    }
+}

@@ -1,0 +1,234 @@
+package import EventLoop
+
+/// A server's end of an HTTP/2 connection, pinned to its loop, with every frame under the owner's control.
+///
+/// What the peer does goes to the ``HTTP2ServerHooks`` at once, on the loop. Requests that come in the same bytes are
+/// answered in the same write. After GOAWAY the connection ends with its last stream.
+package actor HTTP2ServerConnection {
+    /// How a connection plays dead, for tests of the other end.
+    package enum Silence: Sendable {
+        case off
+        /// Bytes are taken and dropped; nothing is written, no SETTINGS or PING acknowledged.
+        case deaf
+    }
+
+    enum State {
+        case open  // To: lingering, closed.
+        case lingering  // All is written; what the peer still sends is dropped until it closes. To: closed.
+        case closed
+    }
+
+    package nonisolated let loop: EventLoop
+    let configuration: HTTP2ServerConfiguration
+    let transport: Transport
+    private let hooks: any HTTP2ServerHooks
+    var session: HTTP2ServerSession
+    var flood: ServerFloodGuard
+    var state = State.open
+    package var silence = Silence.off
+
+    /// Parsing or writing: what a hook submits meanwhile is written afterwards.
+    private var isBusy = false
+    private var delayed: ServerDelayLine?
+    var timer: ServerDeadline
+    var drain = Drain.no
+    /// Bytes handed to the transport, ever; and when the peer was last seen to take some.
+    var written = 0
+    var progress = ServerProgress()
+
+    enum Drain {
+        case no
+        case noticed  // The first GOAWAY is out; the second follows the PING's acknowledgement.
+        case final
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Begins HTTP/2 on a connected, non-blocking descriptor, which it owns from here on. Call on the loop's thread.
+    ///
+    /// - Throws: ``TransportError`` when TLS or the loop cannot take the descriptor; it is closed then.
+    @discardableResult
+    package static func start(
+        adopting descriptor: Int32,
+        tls: TLSContext?,
+        loop: EventLoop,
+        configuration: HTTP2ServerConfiguration,
+        hooks: sending any HTTP2ServerHooks
+    ) throws(TransportError) -> HTTP2ServerConnection {
+        // The handlers are replaced below; none is called before this function returns.
+        let none = TransportHandlers(handshakeDone: { _ in }, bytes: { _ in }, writable: {}, closed: { _ in })
+        let transport = try Transport(adopting: descriptor, tls: tls, role: .server, loop: loop, handlers: none)
+        return start(takingOver: transport, loop: loop, configuration: configuration, hooks: hooks)
+    }
+
+    /// Begins HTTP/2 on a transport that is open already. Call on the loop's thread, and pass on what was read before.
+    package static func start(
+        takingOver transport: Transport,
+        read: UnsafeRawBufferPointer = .init(start: nil, count: 0),
+        loop: EventLoop,
+        configuration: HTTP2ServerConfiguration,
+        hooks: sending any HTTP2ServerHooks
+    ) -> HTTP2ServerConnection {
+        loop.checkIsolated()
+        // Unsafe because the compiler does not know that the caller and the actor share the loop's thread.
+        nonisolated(unsafe) let transport = transport
+        let connection = HTTP2ServerConnection(transport, loop: loop, configuration: configuration, hooks: hooks)
+        // Unsafe likewise: the bytes are used during the call only.
+        nonisolated(unsafe) let read = read
+        connection.assumeIsolated { connection in
+            connection.begin()
+            if !read.isEmpty { connection.receive(read) }
+        }
+        return connection
+    }
+
+    private init(
+        _ transport: sending Transport,
+        loop: EventLoop,
+        configuration: HTTP2ServerConfiguration,
+        hooks: sending any HTTP2ServerHooks
+    ) {
+        self.loop = loop
+        self.configuration = configuration
+        self.transport = transport
+        self.hooks = hooks
+        session = HTTP2ServerSession(configuration: configuration)
+        flood = ServerFloodGuard(configuration.flood)
+        timer = ServerDeadline(loop: loop)
+        delayed = configuration.outputDelay.map { ServerDelayLine(delay: $0, loop: loop, transport: transport) }
+    }
+
+    isolated deinit {
+        transport.close()
+    }
+
+    /// Installs the handlers, which keep the connection alive until the transport is closed, and sends SETTINGS.
+    private func begin() {
+        transport.replaceHandlers(
+            TransportHandlers(
+                handshakeDone: { [self] _ in assumeIsolated { $0.pump() } },
+                bytes: { [self] bytes in
+                    // Unsafe because the compiler does not know that the transport calls on the loop's thread.
+                    nonisolated(unsafe) let bytes = bytes
+                    assumeIsolated { $0.receive(bytes) }
+                },
+                writable: { [self] in assumeIsolated { $0.pump() } },
+                closed: { [self] reason in assumeIsolated { $0.end(.transport(reason)) } }
+            )
+        )
+        startDeadlines()
+        pump()
+    }
+
+    // MARK: - Reading
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) {
+        guard state == .open, silence == .off else { return }
+        let record = session.record
+        record.pointee.now = .now
+        isBusy = true
+        let isSound = session.receive(bytes)
+        act()
+        isBusy = false
+        guard state == .open else { return }
+        guard isSound else {
+            pump()
+            return finish(.protocolBroken)
+        }
+        guard isWithinFloodLimits(record) else {
+            // ENHANCE_YOUR_CALM
+            session.goAway(lastStream: session.lastStream, code: 0xB, debug: Array("too many control frames".utf8))
+            pump()
+            return finish(.flood)
+        }
+        progress.activity = record.pointee.now
+        pump()
+    }
+
+    private func isWithinFloodLimits(_ record: UnsafeMutablePointer<ServerRecord>) -> Bool {
+        let (resets, controls) = (record.pointee.peerResets, record.pointee.controlFrames)
+        guard resets > 0 || controls > 0 else { return true }
+        (record.pointee.peerResets, record.pointee.controlFrames) = (0, 0)
+        return flood.add(resets: resets, controls: controls, at: record.pointee.now)
+    }
+
+    /// Passes what the callbacks recorded to the hooks. Hooks may cause further actions.
+    private func act() {
+        let record = session.record
+        var next = 0
+        while next < record.pointee.actions.count, state == .open {
+            let action = record.pointee.actions[next]
+            next += 1
+            switch action {
+            case .request(let stream):
+                if !record.pointee.keepsContent {
+                    hooks.requestCounted(on: stream, of: self)
+                } else if let request = record.pointee.take(stream: stream) {
+                    hooks.requestReceived(request, on: stream, of: self)
+                }
+            case .oversize(let stream, let status): hooks.requestRefused(status: status, on: stream, of: self)
+            case .closed(let stream, let code): hooks.streamClosed(stream, code: code, of: self)
+            case .refused(let stream, let acknowledged):
+                hooks.streamRefused(stream, acknowledged: acknowledged, of: self)
+            case .pingAcknowledged: if drain == .noticed { finalGoAway() }
+            }
+        }
+        record.pointee.actions.removeAll(keepingCapacity: true)
+    }
+
+    /// Tells the hooks to refuse a request that did not come in time.
+    func refuse(stream: Int32, status: Int) {
+        session.record.pointee.forget(stream: stream)
+        hooks.requestRefused(status: status, on: stream, of: self)
+        pump()
+    }
+
+    // MARK: - Writing
+
+    /// Moves what nghttp2 has to say to the transport, as far as there is room.
+    func pump() {
+        guard state == .open, silence == .off, !isBusy else { return }
+        isBusy = true
+        var goesOn = true
+        while goesOn, state == .open {
+            while !transport.isBacklogged, let bytes = session.nextOutput() {
+                written += bytes.count
+                if let delayed { delayed.write(bytes) } else { transport.write(bytes) }
+            }
+            goesOn = resetAnsweredEarly() || !session.record.pointee.actions.isEmpty
+            act()
+        }
+        isBusy = false
+        if state == .open, session.isDone { finish(.done) }
+    }
+
+    /// RFC 9113, 8.1: after an early answer the peer is asked to stop sending, without it being an error.
+    private func resetAnsweredEarly() -> Bool {
+        let streams = session.record.pointee.answeredEarly
+        guard !streams.isEmpty else { return false }
+        session.record.pointee.answeredEarly = []
+        for stream in streams { session.reset(stream: stream, code: 0) }
+        return true
+    }
+
+    // MARK: - Ending
+
+    /// Lets the peer read what was written, GOAWAY included, before the connection goes: a close with unread input
+    /// would reset it, and the peer could lose our last bytes.
+    func finish(_ reason: HTTP2ServerCloseReason) {
+        guard state == .open else { return }
+        state = .lingering
+        hooks.connectionClosed(reason, of: self)
+        lingerDeadline()
+    }
+
+    func end(_ reason: HTTP2ServerCloseReason) {
+        guard state != .closed else { return }
+        let wasOpen = state == .open
+        state = .closed
+        timer.cancel()
+        transport.close()
+        delayed?.cancel()
+        if wasOpen { hooks.connectionClosed(reason, of: self) }
+    }
+}

@@ -1,0 +1,69 @@
+/// What a server's end of an HTTP/2 connection tells its owner: one object a connection, called synchronously on the
+/// loop, in the order of the wire.
+///
+/// Each call may answer, reset, send GOAWAY or close at once; what is to be written leaves when the bytes that were read
+/// are used up.
+package protocol HTTP2ServerHooks: AnyObject {
+    /// A request is complete.
+    ///
+    /// Not called when the connection reads nothing (``HTTP2ServerConfiguration/Reading/nothing``).
+    func requestReceived(
+        _ request: HTTP2ServerRequest,
+        on stream: Int32,
+        of connection: isolated HTTP2ServerConnection
+    )
+
+    /// A request is complete, of which nothing was kept: instead of the call above.
+    func requestCounted(on stream: Int32, of connection: isolated HTTP2ServerConnection)
+
+    /// A request is too large: 413 or 431, or was not complete in time: 408. To be answered; the rest of it is dropped.
+    func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection)
+
+    /// A stream ended before it was answered whole: reset by the peer, or by a GOAWAY of ours.
+    func streamClosed(_ stream: Int32, code: UInt32, of connection: isolated HTTP2ServerConnection)
+
+    /// The peer opened a stream above our limit. `acknowledged`: it had confirmed that limit, and the connection ends;
+    /// else the stream alone was refused.
+    func streamRefused(_ stream: Int32, acknowledged: Bool, of connection: isolated HTTP2ServerConnection)
+
+    /// Once, after which nothing is called.
+    func connectionClosed(_ reason: HTTP2ServerCloseReason, of connection: isolated HTTP2ServerConnection)
+}
+
+extension HTTP2ServerHooks {
+    package func requestCounted(on stream: Int32, of connection: isolated HTTP2ServerConnection) {}
+
+    package func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection) {
+        var head = HTTP2HeaderBlock()
+        head.append(":status", String(status).utf8)
+        connection.respond(stream: stream, head: head)
+    }
+
+    package func streamClosed(_ stream: Int32, code: UInt32, of connection: isolated HTTP2ServerConnection) {}
+
+    package func streamRefused(
+        _ stream: Int32,
+        acknowledged: Bool,
+        of connection: isolated HTTP2ServerConnection
+    ) {}
+
+    package func connectionClosed(
+        _ reason: HTTP2ServerCloseReason,
+        of connection: isolated HTTP2ServerConnection
+    ) {}
+}
+
+/// Why a server's end of a connection came to its end.
+package enum HTTP2ServerCloseReason: Sendable {
+    /// The peer or the network ended it.
+    case transport(TransportCloseReason)
+    /// `close()` was called.
+    case closedHere
+    /// GOAWAY was sent or received and the last stream has ended, or the peer broke the protocol and was told.
+    case done
+    /// Not HTTP/2, or what nghttp2 takes for a flood.
+    case protocolBroken
+    /// More resets or control frames than ``ServerFloodLimits`` allow.
+    case flood
+    case deadlinePassed
+}
