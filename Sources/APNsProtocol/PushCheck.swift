@@ -1,4 +1,4 @@
-/// What must hold before a push is sent (contract section 8, client 8): a fault here is ours, and APNs need not be asked.
+/// What must hold before a push is sent: a fault here is ours, and APNs need not be asked.
 package struct PushCheck: Sendable {
     package var route: PushRoute
     package var headers: PushHeaders

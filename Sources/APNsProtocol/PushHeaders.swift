@@ -1,4 +1,4 @@
-/// The value of `apns-push-type`. Touchline sends Live Activities; the others are for `doctor` and the simulator's load.
+/// The value of `apns-push-type`. Touchline sends Live Activities; the others are there to be checked against.
 package enum PushType: String, CaseIterable, Sendable {
     case liveActivity = "liveactivity"
     case alert
@@ -12,7 +12,7 @@ package struct PushHeaders: Hashable, Sendable {
     package var pushType: PushType
     /// 10 (now, counts against the phone's budget) or 5 (power-considerate, does not count).
     package var priority: Int
-    /// UNIX seconds until which APNs may keep the push; 0: try once; `nil`: the header is absent, which broadcasts refuse.
+    /// UNIX seconds until which APNs may keep the push; 0: try once; `nil`: no header, which broadcasts refuse.
     package var expiration: Int64?
     package var collapseID: CollapseID?
 

@@ -12,7 +12,7 @@ package enum CryptoError: Error, Equatable, Sendable {
     case file(path: String, code: Int32)
 }
 
-/// What is wrong with the text of a key. The descriptions are shown to the person who uploads it and never quote the key.
+/// What is wrong with the text of a key. The descriptions are shown to whoever uploads it and never quote the key.
 package enum KeyFault: Error, Equatable, Sendable {
     case empty
     case notPEM
