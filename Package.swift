@@ -100,7 +100,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPServerTests",
-            dependencies: ["EventLoop", "HTTP2", "HTTPServer", "TestSupport"],
+            dependencies: ["Crypto", "EventLoop", "HTTP2", "HTTPServer", "TestSupport"],
             swiftSettings: common
         ),
         .testTarget(

@@ -51,6 +51,8 @@ extension HTTP2ServerConnection {
             if let since = record.pointee.headerBlockSince, isOver(since, limit) { return end(.deadlinePassed) }
             let late = record.pointee.incoming.filter { isOver($0.value.since, limit) }.map(\.key)
             for stream in late { refuse(stream: stream, status: 408) }
+            let undone = record.pointee.discarding.filter { isOver($0.value.since, limit) }.map(\.key)
+            for stream in undone { reset(stream: stream, code: 0) }
             guard state == .open else { return }
             // Requests that begin later must be found later.
             _ = isOver(now, limit)

@@ -16,15 +16,13 @@ extension HTTP2ServerConnection {
     ///   - stream: As the hook named it.
     ///   - head: `:status` first, then the fields.
     ///   - body: Empty: the head ends the stream.
-    ///   - closesRequest: The peer is told to stop sending what it still has of its request.
     package func respond(
         stream: Int32,
         head: borrowing HTTP2HeaderBlock,
-        body: [UInt8] = [],
-        closesRequest: Bool = false
+        body: [UInt8] = []
     ) {
         guard state == .open else { return }
-        session.respond(stream: stream, head: head, body: body, resetsAfterwards: closesRequest)
+        session.respond(stream: stream, head: head, body: body)
         pump()
     }
 
@@ -69,6 +67,14 @@ extension HTTP2ServerConnection {
 
     package func resumeReading() {
         transport.resumeReading()
+    }
+
+    /// Calls `body` with the connection and its hooks: the way back to the loop for who was called by a hook and went on
+    /// elsewhere.
+    package func withHooks(
+        _ body: @Sendable (_ hooks: any HTTP2ServerHooks, _ connection: isolated HTTP2ServerConnection) -> Void
+    ) {
+        body(hooks, self)
     }
 
     /// Closes at once; what was not yet written is lost.

@@ -21,7 +21,7 @@ package actor HTTP2ServerConnection {
     package nonisolated let loop: EventLoop
     let configuration: HTTP2ServerConfiguration
     let transport: Transport
-    private let hooks: any HTTP2ServerHooks
+    let hooks: any HTTP2ServerHooks
     var session: HTTP2ServerSession
     var flood: ServerFloodGuard
     var state = State.open
@@ -32,6 +32,8 @@ package actor HTTP2ServerConnection {
     private var delayed: ServerDelayLine?
     var timer: ServerDeadline
     var drain = Drain.no
+    /// Why nothing more is said, while the connection lingers.
+    private var finished: HTTP2ServerCloseReason?
     /// Bytes handed to the transport, ever; and when the peer was last seen to take some.
     var written = 0
     var progress = ServerProgress()
@@ -99,6 +101,7 @@ package actor HTTP2ServerConnection {
     }
 
     isolated deinit {
+        // Closed long since: the transport's handlers held us until then.
         transport.close()
     }
 
@@ -179,6 +182,7 @@ package actor HTTP2ServerConnection {
     /// Tells the hooks to refuse a request that did not come in time.
     func refuse(stream: Int32, status: Int) {
         session.record.pointee.forget(stream: stream)
+        session.record.pointee.discard(stream: stream)
         hooks.requestRefused(status: status, on: stream, of: self)
         pump()
     }
@@ -195,20 +199,11 @@ package actor HTTP2ServerConnection {
                 written += bytes.count
                 if let delayed { delayed.write(bytes) } else { transport.write(bytes) }
             }
-            goesOn = resetAnsweredEarly() || !session.record.pointee.actions.isEmpty
+            goesOn = !session.record.pointee.actions.isEmpty
             act()
         }
         isBusy = false
         if state == .open, session.isDone { finish(.done) }
-    }
-
-    /// RFC 9113, 8.1: after an early answer the peer is asked to stop sending, without it being an error.
-    private func resetAnsweredEarly() -> Bool {
-        let streams = session.record.pointee.answeredEarly
-        guard !streams.isEmpty else { return false }
-        session.record.pointee.answeredEarly = []
-        for stream in streams { session.reset(stream: stream, code: 0) }
-        return true
     }
 
     // MARK: - Ending
@@ -218,17 +213,16 @@ package actor HTTP2ServerConnection {
     func finish(_ reason: HTTP2ServerCloseReason) {
         guard state == .open else { return }
         state = .lingering
-        hooks.connectionClosed(reason, of: self)
+        finished = reason
         lingerDeadline()
     }
 
     func end(_ reason: HTTP2ServerCloseReason) {
         guard state != .closed else { return }
-        let wasOpen = state == .open
         state = .closed
         timer.cancel()
         transport.close()
         delayed?.cancel()
-        if wasOpen { hooks.connectionClosed(reason, of: self) }
+        hooks.connectionClosed(finished ?? reason, of: self)
     }
 }

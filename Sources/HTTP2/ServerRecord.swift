@@ -24,8 +24,13 @@ struct ServerRecord {
     struct Outgoing {
         var bytes: [UInt8]
         var offset = 0
-        /// The request was not read whole: the peer is told to stop sending once it has its answer.
-        var resetsAfterwards = false
+    }
+
+    /// The rest of a request that was refused: let in and dropped, so that a client reads the answer before it is cut off.
+    /// (RST_STREAM with NO_ERROR, RFC 9113, 8.1, would be the rule's way; curl 7.88 then loses the answer.)
+    struct Discarding {
+        var bytesLeft: Int
+        let since: ContinuousClock.Instant
     }
 
     let keepsContent: Bool
@@ -39,8 +44,7 @@ struct ServerRecord {
     var bufferedBytes = 0
     /// Bodies of answers being sent.
     var outgoing: [Int32: Outgoing] = [:]
-    /// Answered, not read whole: to be reset.
-    var answeredEarly: [Int32] = []
+    var discarding: [Int32: Discarding] = [:]
 
     /// The time of the bytes being parsed.
     var now = ContinuousClock.now
@@ -93,7 +97,11 @@ struct ServerRecord {
         }
         let request = current
         current = HTTP2ServerRequest()
-        guard !currentIsOversize else { return actions.append(.oversize(stream: stream, status: 431)) }
+        guard !currentIsOversize else {
+            actions.append(.oversize(stream: stream, status: 431))
+            if !endsStream { discard(stream: stream) }
+            return
+        }
         incoming[stream] = Incoming(request: request, since: now)
         if endsStream { endRequest(stream: stream) }
     }
@@ -102,10 +110,11 @@ struct ServerRecord {
 
     /// Returns the code to reset the stream with, if it must be.
     mutating func addBody(stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) -> UInt32? {
-        guard let index = incoming.index(forKey: stream) else { return nil }
+        guard let index = incoming.index(forKey: stream) else { return discard(stream: stream, bytes.count) }
         let size = incoming.values[index].request.body.count
         guard size + bytes.count <= maxBodyBytes else {
             forget(stream: stream)
+            discard(stream: stream)
             actions.append(.oversize(stream: stream, status: 413))
             return nil
         }
@@ -116,6 +125,17 @@ struct ServerRecord {
         bufferedBytes += bytes.count
         incoming.values[index].request.body.append(contentsOf: bytes)
         return nil
+    }
+
+    /// Drops what a refused request still brings, up to as much as would have been kept.
+    mutating func discard(stream: Int32) {
+        discarding[stream] = Discarding(bytesLeft: maxBufferedBytes, since: now)
+    }
+
+    private mutating func discard(stream: Int32, _ bytes: Int) -> UInt32? {
+        guard let index = discarding.index(forKey: stream) else { return nil }
+        discarding.values[index].bytesLeft -= bytes
+        return discarding.values[index].bytesLeft < 0 ? NGHTTP2_NO_ERROR.rawValue : nil
     }
 
     mutating func endRequest(stream: Int32) {
@@ -141,6 +161,7 @@ struct ServerRecord {
         if keepsContent || !outgoing.isEmpty {
             forget(stream: stream)
             outgoing[stream] = nil
+            if !discarding.isEmpty { discarding[stream] = nil }
         }
         guard code != 0 else { return }
         actions.append(.closed(stream: stream, code: code))
@@ -156,7 +177,7 @@ struct ServerRecord {
         }
         outgoing.values[index].offset = offset + count
         guard offset + count == bytes.count else { return (count, false) }
-        if outgoing.remove(at: index).value.resetsAfterwards { answeredEarly.append(stream) }
+        outgoing.remove(at: index)
         return (count, true)
     }
 }

@@ -52,12 +52,10 @@ struct HTTP2ServerSession: ~Copyable {
     // MARK: Submitting
 
     /// Answers a stream; ignored when it has ended already.
-    mutating func respond(stream: Int32, head: borrowing HTTP2HeaderBlock, body: [UInt8], resetsAfterwards: Bool) {
+    mutating func respond(stream: Int32, head: borrowing HTTP2HeaderBlock, body: [UInt8]) {
         guard nghttp2_session_find_stream(handle, stream) != nil, record.pointee.outgoing[stream] == nil else { return }
         let hasBody = !body.isEmpty
-        if hasBody {
-            record.pointee.outgoing[stream] = .init(bytes: body, resetsAfterwards: resetsAfterwards)
-        }
+        if hasBody { record.pointee.outgoing[stream] = .init(bytes: body) }
         var provider = nghttp2_data_provider()
         provider.read_callback = { _, stream, buffer, length, flags, _, context in
             let part = UnsafeMutableRawBufferPointer(start: buffer, count: length)
@@ -69,11 +67,7 @@ struct HTTP2ServerSession: ~Copyable {
             guard hasBody else { return nghttp2_submit_response(handle, stream, list.baseAddress, list.count, nil) }
             return nghttp2_submit_response(handle, stream, list.baseAddress, list.count, &provider)
         }
-        if code != 0 {
-            record.pointee.outgoing[stream] = nil
-        } else if !hasBody, resetsAfterwards {
-            record.pointee.answeredEarly.append(stream)
-        }
+        if code != 0 { record.pointee.outgoing[stream] = nil }
     }
 
     /// nghttp2 copies the names and values before it returns.

@@ -1,19 +1,19 @@
-internal import EventLoop
+package import EventLoop
 
 /// One deadline that is moved often and passes rarely: moving it later costs no timer.
 ///
 /// Belongs to the loop's thread. The timer fires at the time that was set first, sees the later one and waits on.
-final class ServerDeadline {
+package final class ServerDeadline {
     private let loop: EventLoop
     private var deadline: ContinuousClock.Instant?
     private var timer: (id: TimerID, at: ContinuousClock.Instant)?
-    var handler: () -> Void = {}
+    package var handler: () -> Void = {}
 
-    init(loop: EventLoop) {
+    package init(loop: EventLoop) {
         self.loop = loop
     }
 
-    func set(_ instant: ContinuousClock.Instant) {
+    package func set(_ instant: ContinuousClock.Instant) {
         deadline = instant
         if let timer {
             if timer.at <= instant { return }
@@ -23,7 +23,7 @@ final class ServerDeadline {
         timer = (id, instant)
     }
 
-    func cancel() {
+    package func cancel() {
         deadline = nil
         if let timer { loop.cancel(timer.id) }
         timer = nil

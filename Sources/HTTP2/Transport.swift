@@ -34,6 +34,7 @@ package final class Transport {
     private var owesWritable = false
     private var isReadingPaused = false
     private var readAgain: TimerID?
+    private var finished: (() -> Void)?
 
     /// Takes the descriptor over and begins to watch it; the handshake starts with this call.
     ///
@@ -149,12 +150,22 @@ package final class Transport {
         _ = Glibc.close(descriptor)
         // They hold the owner, which holds us.
         handlers = nil
+        let finished = finished
+        self.finished = nil
+        finished?()
     }
 
     /// Closes when everything written has gone out; `closed` is not called. Nothing is read any more.
-    package func closeAfterWriting() {
-        guard state == .open else { return close() }
+    ///
+    /// - Parameter finished: Called once it is closed, also when the peer or `close()` was faster.
+    package func closeAfterWriting(finished: @escaping () -> Void = {}) {
+        guard state == .open else {
+            close()
+            return finished()
+        }
         state = .finishing
+        self.finished = finished
+        updateInterest()
         flush(onlyFullRecords: false)
         if state == .finishing, output.isEmpty { close() }
     }
@@ -164,6 +175,8 @@ package final class Transport {
     private func ready(_ readiness: Readiness) {
         withExtendedLifetime(self) {
             if state == .handshaking { return continueHandshake() }
+            // Paused, we do not ask for a half-closed peer: both ways are gone, and epoll would tell of it for ever.
+            if isReadingPaused, readiness.contains(.hangup) { return end(.closedByPeer) }
             if readiness.contains(.write) || (isBlocked && readiness.contains(.hangup)) {
                 isBlocked = false
                 flush(onlyFullRecords: false)

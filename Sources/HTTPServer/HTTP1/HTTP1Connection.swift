@@ -1,0 +1,207 @@
+internal import EventLoop
+internal import HTTP2
+
+/// A connection that speaks HTTP/1.1: one request at a time, the next one when the answer is on its way.
+actor HTTP1Connection {
+    private enum State {
+        case open  // To: lingering, closed.
+        case lingering  // The last answer is written; what still comes is dropped. To: closed.
+        case closed
+    }
+
+    /// Read ahead of the request that is being answered: enough to see a client leave, and no more.
+    private static let mostReadAhead = 64 << 10
+    /// A client that is refused in the middle of its body gets so long to stop and read why.
+    private static let linger = Duration.seconds(5)
+
+    private nonisolated let loop: EventLoop
+    private let core: ServerCore
+    private let place: ServerPlace
+    private let transport: Transport
+    private var parser: HTTP1RequestParser
+    private var state = State.open
+    private var handling: (task: Task<Void, Never>, isHead: Bool, keepsAlive: Bool)?
+    private var isDraining = false
+    private let readTimer: ServerDeadline
+    private var timedPhase: HTTP1RequestParser.Phase?
+    private let writeTimer: ServerDeadline
+    private var written = 0
+    /// How much of it the client had taken at the last look; `nil` while nothing waits.
+    private var taken: Int?
+    private var output: [UInt8] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Takes an open transport over. On the loop's thread.
+    static func begin(
+        on transport: Transport,
+        read: UnsafeRawBufferPointer,
+        place: ServerPlace,
+        loop: EventLoop,
+        core: ServerCore
+    ) {
+        // Unsafe because the compiler does not know that the caller and the actor share the loop's thread.
+        nonisolated(unsafe) let (transport, read) = (transport, read)
+        let connection = HTTP1Connection(transport, place: place, loop: loop, core: core)
+        connection.assumeIsolated { connection in
+            connection.begin()
+            connection.received(read)
+        }
+    }
+
+    private init(_ transport: sending Transport, place: ServerPlace, loop: EventLoop, core: ServerCore) {
+        self.transport = transport
+        self.place = place
+        self.loop = loop
+        self.core = core
+        parser = HTTP1RequestParser(limits: core.limits, scheme: core.configuration.tls == nil ? "http" : "https")
+        readTimer = ServerDeadline(loop: loop)
+        writeTimer = ServerDeadline(loop: loop)
+    }
+
+    isolated deinit {
+        // Closed long since: the transport's handlers held us until then.
+        transport.close()
+    }
+
+    private func begin() {
+        transport.replaceHandlers(
+            TransportHandlers(
+                handshakeDone: { _ in },
+                bytes: { [self] bytes in
+                    // Unsafe because the compiler does not know that the transport calls on the loop's thread.
+                    nonisolated(unsafe) let bytes = bytes
+                    assumeIsolated { $0.received(bytes) }
+                },
+                writable: { [self] in assumeIsolated { $0.goOn() } },
+                closed: { [self] _ in assumeIsolated { $0.close() } }
+            )
+        )
+        readTimer.handler = { [weak self] in self?.assumeIsolated { $0.readDeadlinePassed() } }
+        writeTimer.handler = { [weak self] in self?.assumeIsolated { $0.checkOutput() } }
+        core.registry.add(
+            self,
+            .init(
+                drain: { [loop, self] in loop.perform { self.assumeIsolated { $0.drain() } } },
+                abort: { [loop, self] in loop.perform { self.assumeIsolated { $0.close() } } }
+            )
+        )
+    }
+
+    // MARK: - Requests
+
+    private func received(_ bytes: UnsafeRawBufferPointer) {
+        guard state == .open else { return }
+        parser.append(bytes)
+        goOn()
+    }
+
+    /// Takes the next request if the last one is answered and its answer is on its way.
+    private func goOn() {
+        while state == .open, handling == nil, !transport.isBacklogged, let event = parser.next() {
+            switch event {
+            case .continueExpected: send(HTTP1ResponseSerializer.continueLine)
+            case .request(let request, let keepsAlive): handle(request, keepsAlive: keepsAlive)
+            case .refused(let refusal): refuse(refusal)
+            }
+        }
+        guard state == .open else { return }
+        if handling == nil, isDraining, parser.phase == .idle { return finish() }
+        if parser.bufferedBytes > Self.mostReadAhead { transport.pauseReading() } else { transport.resumeReading() }
+        setReadDeadline()
+    }
+
+    private func handle(_ request: HTTPRequest, keepsAlive: Bool) {
+        let task = core.handle(request) { [weak self] response in await self?.answer(response) }
+        handling = (task, request.method == "HEAD", keepsAlive)
+    }
+
+    private func answer(_ response: HTTPResponse) {
+        guard state == .open, let (_, isHead, keepsAlive) = handling else { return }
+        handling = nil
+        let closes = !keepsAlive || isDraining
+        write(response, isHead: isHead, closes: closes)
+        if closes { finish() } else { goOn() }
+    }
+
+    private func refuse(_ refusal: HTTPRefusal) {
+        write(core.configuration.refuse(refusal), isHead: false, closes: true)
+        // The rest of the request may be on its way. Closed now, the connection would be reset, and the answer lost.
+        state = .lingering
+        readTimer.set(.now + Self.linger)
+    }
+
+    private func write(_ response: HTTPResponse, isHead: Bool, closes: Bool) {
+        output.removeAll(keepingCapacity: output.capacity <= 64 << 10)
+        HTTP1ResponseSerializer.append(response, isHead: isHead, closes: closes, date: core.date, to: &output)
+        send(output)
+    }
+
+    private func send(_ bytes: [UInt8]) {
+        transport.write(bytes)
+        written += bytes.count
+        watchOutput()
+    }
+
+    // MARK: - Deadlines
+
+    /// One deadline a phase, from its beginning: bytes that trickle in do not move it.
+    private func setReadDeadline() {
+        let phase: HTTP1RequestParser.Phase? = handling == nil ? parser.phase : nil
+        guard phase != timedPhase else { return }
+        timedPhase = phase
+        readTimer.cancel()
+        switch phase {
+        case .idle: readTimer.set(.now + core.limits.idleDeadline)
+        case .head: readTimer.set(.now + core.limits.headerDeadline)
+        case .body: readTimer.set(.now + core.limits.bodyDeadline)
+        case .ended, nil: break
+        }
+    }
+
+    private func readDeadlinePassed() {
+        guard state == .open, timedPhase != .idle else { return close() }
+        refuse(HTTPRefusal(408, "the request did not come in time"))
+    }
+
+    /// Begins to watch whether the client takes what waits for it.
+    private func watchOutput() {
+        guard taken == nil, transport.pendingBytes > 0 else { return }
+        taken = written - transport.pendingBytes
+        writeTimer.set(.now + core.limits.writeDeadline)
+    }
+
+    /// Lets a client go that has taken nothing since the last look.
+    private func checkOutput() {
+        let before = taken
+        taken = nil
+        guard transport.pendingBytes > 0 else { return }
+        if written - transport.pendingBytes == before { return close() }
+        watchOutput()
+    }
+
+    // MARK: - Ending
+
+    private func drain() {
+        isDraining = true
+        goOn()
+    }
+
+    /// Ends when the last answer has gone out. The request was read whole: nothing is left to reset the connection.
+    private func finish() {
+        state = .lingering
+        readTimer.cancel()
+        transport.closeAfterWriting { [self] in assumeIsolated { $0.close() } }
+    }
+
+    private func close() {
+        guard state != .closed else { return }
+        state = .closed
+        readTimer.cancel()
+        writeTimer.cancel()
+        handling?.task.cancel()
+        handling = nil
+        transport.close()
+        core.registry.remove(self)
+    }
+}

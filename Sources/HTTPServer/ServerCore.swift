@@ -1,0 +1,46 @@
+internal import HTTP2
+
+/// What the connections of one server share.
+final class ServerCore: Sendable {
+    let configuration: HTTPServerConfiguration
+    let registry = ConnectionRegistry()
+    private let handler: HTTPHandler
+    private let dates = HTTPDateCache()
+
+    init(configuration: HTTPServerConfiguration, handler: @escaping HTTPHandler) {
+        self.configuration = configuration
+        self.handler = handler
+    }
+
+    var limits: HTTPLimits { configuration.limits }
+
+    /// The value of `date`, if answers carry it.
+    var date: String? { configuration.sendsDate ? dates.now : nil }
+
+    /// Runs the handler off the loop; the connection owns the task, and cancels it when nobody waits for its answer.
+    func handle(
+        _ request: HTTPRequest,
+        answer: @escaping @Sendable (HTTPResponse) async -> Void
+    ) -> Task<Void, Never> {
+        registry.handlerBegan()
+        return Task.detached { [self] in
+            let response = await handler(request)
+            await answer(response)
+            registry.handlerEnded()
+        }
+    }
+
+    /// How HTTP/2 connections are to behave.
+    var http2: HTTP2ServerConfiguration {
+        var configuration = HTTP2ServerConfiguration()
+        configuration.maxConcurrentStreams = limits.maxConcurrentStreams
+        configuration.maxHeaderListBytes = limits.maxHeaderBytes
+        configuration.maxBodyBytes = limits.maxBodyBytes
+        configuration.maxBufferedBytes = max(configuration.maxBufferedBytes, 2 * limits.maxBodyBytes)
+        configuration.handshakeDeadline = limits.handshakeDeadline
+        configuration.requestDeadline = limits.bodyDeadline
+        configuration.idleDeadline = limits.idleDeadline
+        configuration.writeDeadline = limits.writeDeadline
+        return configuration
+    }
+}
