@@ -9,8 +9,11 @@ struct StreamLimit {
 
     private let full: Int
     private let lowersOnRejection: Bool
-    private var pinned: Int?
+    /// Set by a script.
+    private(set) var pinned: Int?
     private var state = State.unproven
+    /// A request of this connection was answered.
+    private(set) var wasAnswered = false
     /// What the peer was told last.
     private(set) var announced = 1
 
@@ -26,6 +29,7 @@ struct StreamLimit {
     ///   - isAuthenticated: Its provider token was valid.
     /// - Returns: The limit to announce, if it changes.
     mutating func answered(_ rejection: Rejection?, isAuthenticated: Bool) -> Int? {
+        wasAnswered = true
         if let rejection, rejection.lowersStreamLimit, lowersOnRejection {
             state = .lowered
         } else if rejection == nil {

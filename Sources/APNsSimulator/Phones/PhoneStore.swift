@@ -18,6 +18,14 @@ final class PhoneStore {
     /// How many phones there are, every one of a group counted.
     var count: Int { byToken.count + groups.values.reduce(0) { $0 + $1.reduce(0) { $0 + Int($1.count) } } }
 
+    func removeAll() {
+        tokens = TokenTable()
+        byToken = []
+        bundles = [:]
+        groups = [:]
+        registered = 0
+    }
+
     /// What registration says of a phone.
     struct Registration {
         var contract: PhoneContract?

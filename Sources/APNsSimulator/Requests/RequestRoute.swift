@@ -85,7 +85,7 @@ enum RequestRoute: Equatable, Sendable {
 }
 
 /// The two listeners of an environment.
-enum ListenerRole: String, Sendable, CaseIterable {
+package enum ListenerRole: String, Sendable, CaseIterable {
     /// Device and broadcast pushes.
     case push
     /// Channel management.

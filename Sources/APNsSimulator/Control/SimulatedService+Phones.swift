@@ -1,0 +1,150 @@
+import Crypto
+
+extension SimulatedService {
+    /// Registers phones, all of them or none.
+    ///
+    /// - Returns: How many phones there are more, every one of a group counted.
+    func addPhones(_ registrations: PhoneRegistrations) throws(ControlError) -> Int {
+        let registration = PhoneStore.Registration(
+            contract: try registrations.contract.map { text throws(ControlError) in try contract(text) },
+            urgentPerHour: registrations.urgentPerHour ?? Phone.defaultUrgentPerHour,
+            bundle: registrations.bundle
+        )
+        var groups: [(Channel, Int)] = []
+        for (index, phone) in registrations.phones.enumerated() {
+            guard case .channel(let id, let count) = phone else { continue }
+            guard let channel = channels.find(id, in: registrations.environment) else {
+                let environment = registrations.environment.rawValue
+                throw ControlError("no such channel in \(environment)", field: "phones[\(index)].channel")
+            }
+            groups.append((channel, count))
+        }
+        let store = phones(in: registrations.environment)
+        let now = now
+        var added = 0
+        for phone in registrations.phones {
+            guard case .token(let token) = phone else { continue }
+            store.register(token: token, registration, now: now)
+            added += 1
+        }
+        for (channel, count) in groups {
+            store.register(count: count, on: channel, registration, now: now)
+            added += count
+        }
+        return added
+    }
+
+    func forgetPhones() {
+        for environment in SimulatedEnvironment.allCases { phones(in: environment).removeAll() }
+    }
+
+    // MARK: - JSON
+
+    func phonesJSON(_ filter: PhoneFilter) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { object in
+            object.name("phones")
+            object.array { array in
+                forEachPhone(filter) { phone, token, channel in
+                    Self.write(phone, token: token, channel: channel, &array)
+                }
+            }
+        }
+        return json.bytes
+    }
+
+    /// `{"phones":n,"shows":[…]}`: what stands on how many phones, the most frequent first.
+    func summary() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { object in
+            object.member("phones", SimulatedEnvironment.allCases.reduce(0) { $0 + phones(in: $1).count })
+            object.name("shows")
+            object.array { array in
+                for line in summaryLines() {
+                    array.object {
+                        $0.name("content_state")
+                        $0.raw(line.contentState ?? Array("null".utf8))
+                        $0.member("ended", line.hasEnded)
+                        $0.member("count", line.count)
+                    }
+                }
+            }
+        }
+        return json.bytes
+    }
+
+    struct SummaryLine {
+        let contentState: [UInt8]?
+        let hasEnded: Bool
+        let count: Int
+    }
+
+    func summaryLines() -> [SummaryLine] {
+        var shown: [ObjectIdentifier: ShownTally] = [:]
+        for environment in SimulatedEnvironment.allCases { phones(in: environment).tally(into: &shown) }
+        var byText: [[UInt8]?: (running: Int, ended: Int)] = [:]  // the same text may have come in several payloads
+        for tally in shown.values {
+            byText[tally.state?.raw, default: (0, 0)].running += tally.running
+            byText[tally.state?.raw, default: (0, 0)].ended += tally.ended
+        }
+        let lines = byText.flatMap { text, count in
+            [
+                SummaryLine(contentState: text, hasEnded: false, count: count.running),
+                SummaryLine(contentState: text, hasEnded: true, count: count.ended),
+            ]
+        }
+        return lines.filter { $0.count > 0 }.sorted { $0.count > $1.count }
+    }
+
+    func forEachPhone(_ filter: PhoneFilter, _ body: (Phone, _ token: String?, _ channel: String?) -> Void) {
+        var left = filter.limit
+        for environment in SimulatedEnvironment.allCases {
+            let store = phones(in: environment)
+            if let token = filter.token {
+                if let phone = store.phone(token) { body(phone, Hex.encode(token), nil) }
+            } else if let channel = filter.channel {
+                for phone in store.groups(on: channel) { body(phone, nil, channel) }
+            } else {
+                store.forEach { phone, token, channel in
+                    guard left > 0 else { return false }
+                    left -= 1
+                    body(phone, token, channel)
+                    return true
+                }
+            }
+        }
+    }
+
+    private static func write(_ phone: Phone, token: String?, channel: String?, _ json: inout JSONWriter) {
+        json.object {
+            if let token { $0.member("token", token) }
+            if let channel { $0.member("channel", channel) }
+            $0.member("environment", phone.environment.rawValue)
+            $0.member("count", phone.count)
+            $0.name("shows")
+            $0.raw(phone.shows?.raw ?? Array("null".utf8))
+            $0.optional("stamp", phone.stamp)
+            $0.name("event")
+            if let event = phone.event { $0.string(event.name) } else { $0.null() }
+            $0.optional("stale_at", phone.staleAt)
+            $0.member("ended", phone.hasEnded)
+            $0.member("alerts", phone.alerts)
+            $0.member("pushes", phone.pushes)
+            $0.name("dropped")
+            $0.object {
+                $0.member("older", phone.dropped.older)
+                $0.member("after_end", phone.dropped.afterEnd)
+                $0.member("undecodable", phone.dropped.undecodable)
+                $0.member("budget", phone.dropped.budget)
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    /// A number, or null.
+    mutating func optional(_ name: String, _ value: Int64?) {
+        self.name(name)
+        if let value { integer(value) } else { null() }
+    }
+}

@@ -1,0 +1,89 @@
+extension SimulatedService {
+    var currentCounts: SimulatorCounts { counts.snapshot(providerTokens: verifier.tokensSeen) }
+
+    func setFaults(_ rules: [FaultRules.Rule]) { faults.replace(rules) }
+
+    func add(_ credential: SimulatedCredential) { verifier.add(credential) }
+
+    func setBroadcast(_ isEnabled: Bool, _ bundle: String, _ environment: SimulatedEnvironment) {
+        channels.setEnabled(isEnabled, bundle, environment)
+    }
+
+    func countsJSON() -> [UInt8] {
+        let counts = currentCounts
+        var json = JSONWriter()
+        json.object {
+            $0.table("requests", counts.requests)
+            $0.table("answers", counts.answers)
+            $0.member("connections", counts.connections)
+            $0.member("open_connections", counts.openConnections)
+            $0.member("provider_tokens", counts.providerTokens)
+            $0.member("doubled", counts.doubled)
+            $0.member("doubled_ids", counts.doubledIDs)
+            $0.member("doubled_stamps", counts.doubledStamps)
+            $0.member("stream_limit_broken", counts.streamLimitBroken)
+        }
+        return json.bytes
+    }
+
+    /// How often each rule has acted, in the rules' order.
+    func faultUse() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { object in
+            object.name("rules")
+            object.array { array in
+                for rule in faults.rules { array.object { $0.member("used", rule.used) } }
+            }
+        }
+        return json.bytes
+    }
+
+    func requestsJSON(last count: Int) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { object in
+            object.name("requests")
+            object.array { array in
+                for entry in log.last(count) { Self.write(entry, &array) }
+            }
+        }
+        return json.bytes
+    }
+
+    private static func write(_ entry: RequestLog.Entry, _ json: inout JSONWriter) {
+        json.object {
+            $0.member("method", entry.request.method)
+            $0.member("path", entry.request.path)
+            $0.name("headers")
+            $0.object { for (name, value) in entry.request.headersForDisplay { $0.member(name, value) } }
+            $0.member("body", String(decoding: entry.request.body, as: UTF8.self))
+            $0.member("status", entry.status)
+            if let reason = entry.reason { $0.member("reason", reason) }
+        }
+    }
+
+    func channelsJSON() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { object in
+            object.name("channels")
+            object.array { array in
+                for channel in channels.all {
+                    array.object {
+                        $0.member("id", channel.id)
+                        $0.member("bundle", channel.bundle)
+                        $0.member("environment", channel.environment.rawValue)
+                        $0.member("storage_policy", channel.storagePolicy)
+                    }
+                }
+            }
+        }
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    /// An object of numbers, its names in order.
+    mutating func table(_ name: String, _ values: [String: Int]) {
+        self.name(name)
+        object { for (name, value) in values.sorted(by: { $0.key < $1.key }) { $0.member(name, value) } }
+    }
+}

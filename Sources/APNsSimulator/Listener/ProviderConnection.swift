@@ -1,0 +1,165 @@
+import EventLoop
+import HTTP2
+
+/// The service's end of one connection: passes requests to the service, keeps the stream limit, and does to the connection
+/// what fault rules ask for.
+final class ProviderConnection: HTTP2ServerHooks {
+    let service: SimulatedService
+    let endpoint: SimulatorConfiguration.Endpoint
+    private var binding = ConnectionBinding()
+    private var limit: StreamLimit
+    private var badTokens = 0
+    /// Streams whose request is complete and not yet answered.
+    private var pending: Set<Int32> = []
+    var goAway = GoAwayWatch()
+
+    init(_ service: SimulatedService, at endpoint: SimulatorConfiguration.Endpoint) {
+        self.service = service
+        self.endpoint = endpoint
+        limit = StreamLimit(
+            full: service.configuration.maxConcurrentStreams,
+            lowersOnRejection: service.configuration.lowersStreamLimit
+        )
+    }
+
+    // MARK: - What the connection tells
+
+    func requestReceived(
+        _ request: HTTP2ServerRequest,
+        on stream: Int32,
+        of connection: isolated HTTP2ServerConnection
+    ) {
+        let arrived = ProviderRequest(request)
+        let subject = FaultRules.Subject(arrived, at: endpoint.role)
+        let (effects, generation) = service.assumeIsolated { $0.faultEffects(on: subject) }
+        pending.insert(stream)
+        apply(effects.streamLimit, of: connection)
+        let step = PendingStep(stream: stream, request: arrived, settling: effects.settling)
+        if let (rule, fault) = effects.goAway {
+            let watched = GoAwayWatch.Rule(number: rule, generation: generation)
+            if goAwayTakes(step, delay: effects.delay, fault, watched, of: connection) { return }
+        }
+        proceed(step, after: effects.delay, of: connection)
+    }
+
+    /// More than the largest payload: the answer of ``RequestCheck`` to a body that is too large.
+    func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection) {
+        let rejection = Rejection(status, status == 413 ? "PayloadTooLarge" : "BadRequest")
+        var head = HTTP2HeaderBlock()
+        head.append(":status", String(status).utf8)
+        head.append("content-type", "application/json".utf8)
+        service.assumeIsolated { $0.refusedUnread(rejection) }
+        connection.respond(stream: stream, head: head, body: rejection.body)
+        announce(limit.answered(rejection, isAuthenticated: false), of: connection)
+    }
+
+    func streamClosed(_ stream: Int32, code: UInt32, of connection: isolated HTTP2ServerConnection) {
+        pending.remove(stream)
+    }
+
+    /// A limit that was lowered a moment ago may cross with new streams; the first request, though, has to go alone.
+    func streamRefused(_ stream: Int32, acknowledged: Bool, of connection: isolated HTTP2ServerConnection) {
+        guard acknowledged || !limit.wasAnswered else { return }
+        service.assumeIsolated { $0.streamLimitBroken() }
+    }
+
+    func connectionClosed(_ reason: HTTP2ServerCloseReason, of connection: isolated HTTP2ServerConnection) {
+        pending.removeAll()
+        goAway = GoAwayWatch()
+        service.assumeIsolated { $0.connectionClosed(connection) }
+    }
+
+    // MARK: - Answering
+
+    /// Goes on with a request, at once or after a scripted delay.
+    func proceed(_ step: PendingStep, after delay: Duration, of connection: isolated HTTP2ServerConnection) {
+        guard delay > .zero else { return settle(step, of: connection) }
+        // Unsafe because the compiler does not know that the timer runs on the connection's loop.
+        nonisolated(unsafe) let provider = self
+        connection.loop.schedule(at: .now + delay) { [connection] in
+            connection.assumeIsolated { provider.settle(step, of: $0) }
+        }
+    }
+
+    private func settle(_ step: PendingStep, of connection: isolated HTTP2ServerConnection) {
+        guard pending.remove(step.stream) != nil else { return }
+        switch step.settling {
+        case .reset(let code): connection.reset(stream: step.stream, code: code)
+        case .silence: connection.setSilence(.deaf)
+        case .close: connection.close()
+        case .answer(let rejection): respond(to: step, .answer(rejection), of: connection)
+        case .undelivered: respond(to: step, .undelivered, of: connection)
+        case nil, .goAway, .delay, .streamLimit: respond(to: step, .none, of: connection)
+        }
+    }
+
+    private func respond(
+        to step: PendingStep,
+        _ scripted: ScriptedOutcome,
+        of connection: isolated HTTP2ServerConnection
+    ) {
+        let (endpoint, bound) = (endpoint, binding)
+        let (answer, binding) = service.assumeIsolated { service in
+            var binding = bound
+            let answer = service.answer(step.request, at: endpoint, scripted: scripted, binding: &binding)
+            return (answer, binding)
+        }
+        self.binding = binding
+        connection.respond(stream: step.stream, head: answer.head, body: answer.body)
+        announce(limit.answered(answer.rejection, isAuthenticated: answer.isAuthenticated), of: connection)
+        if answer.rejection?.reason == "BadDeviceToken" { badToken(of: connection) }
+    }
+
+    // MARK: - Limits
+
+    private func apply(_ scripted: Int?, of connection: isolated HTTP2ServerConnection) {
+        guard scripted != limit.pinned else { return }
+        announce(limit.pin(scripted), of: connection)
+    }
+
+    private func announce(_ limit: Int?, of connection: isolated HTTP2ServerConnection) {
+        if let limit { connection.submitMaxConcurrentStreams(limit) }
+    }
+
+    /// The service disconnects a sender with many bad tokens.
+    private func badToken(of connection: isolated HTTP2ServerConnection) {
+        badTokens += 1
+        guard let most = service.configuration.mostBadTokens, badTokens == most else { return }
+        let debug = Array(#"{"reason":"BadDeviceToken"}"#.utf8)
+        connection.submitGoAway(lastStream: connection.lastStream, code: 0, debug: debug)
+    }
+}
+
+/// A request that waits for its answer.
+struct PendingStep: Sendable {
+    let stream: Int32
+    let request: ProviderRequest
+    let settling: FaultAction?
+}
+
+extension ProviderRequest {
+    /// Reads a header block as it came on the wire. What is not UTF-8 is replaced, and refused by the checks.
+    init(_ request: HTTP2ServerRequest) {
+        self.init()
+        let head = request.head
+        for index in 0..<head.count {
+            take(
+                String(decoding: head.name(at: index), as: UTF8.self),
+                String(decoding: head.value(at: index), as: UTF8.self)
+            )
+        }
+        body = request.body
+    }
+}
+
+extension FaultRules.Subject {
+    init(_ request: ProviderRequest, at role: ListenerRole) {
+        let route = try? RequestRoute.parse(request.method, request.path, on: role).get()
+        switch route {
+        case .device(let token): self.init(route: .device, token: token, channel: nil)
+        case .broadcast: self.init(route: .broadcast, token: nil, channel: request.channelID)
+        case nil where role == .push: self.init(route: nil, token: nil, channel: nil)
+        default: self.init(route: .manage, token: nil, channel: request.channelID)
+        }
+    }
+}

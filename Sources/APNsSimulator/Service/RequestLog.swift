@@ -1,0 +1,29 @@
+/// The newest requests with their answers, for people and tests to read.
+struct RequestLog {
+    /// Older ones are forgotten.
+    static let capacity = 1000
+
+    struct Entry: Sendable {
+        let request: ProviderRequest
+        let status: Int
+        let reason: String?
+    }
+
+    private var entries: [Entry] = []
+    private var next = 0
+
+    mutating func add(_ entry: Entry) {
+        if entries.count < Self.capacity {
+            entries.append(entry)
+        } else {
+            entries[next] = entry
+        }
+        next = (next + 1) % Self.capacity
+    }
+
+    /// The last `count`, the oldest first.
+    func last(_ count: Int) -> [Entry] {
+        let ordered = entries.count < Self.capacity ? entries : Array(entries[next...] + entries[..<next])
+        return Array(ordered.suffix(count))
+    }
+}

@@ -1,0 +1,189 @@
+import HTTP2
+
+extension SimulatedService {
+    /// Checks a request, does what it asks for, and says what to answer.
+    ///
+    /// - Parameters:
+    ///   - request: As it came.
+    ///   - endpoint: The listener that it came to.
+    ///   - scripted: What a fault rule makes of it if it passes the checks.
+    ///   - binding: The connection's, as it is afterwards.
+    /// - Returns: The answer. It is counted and logged already.
+    func answer(
+        _ request: ProviderRequest,
+        at endpoint: SimulatorConfiguration.Endpoint,
+        scripted: ScriptedOutcome,
+        binding: inout ConnectionBinding
+    ) -> ServiceAnswer {
+        var context = CheckContext(
+            request,
+            environment: endpoint.environment,
+            role: endpoint.role,
+            profile: configuration.profile,
+            now: now,
+            verifier: verifier,
+            channels: channels,
+            phones: phones(in: endpoint.environment),
+            binding: binding
+        )
+        var rejection = context.firstRejection()
+        binding = context.binding
+        counts.count(context.route?.kind)
+        if rejection == nil, case .answer(let answer) = scripted { rejection = dated(answer, now: context.now) }
+        var head = HTTP2HeaderBlock()
+        var body: [UInt8] = []
+        var status = 200
+        if let rejection {
+            status = rejection.status
+            body = rejection.body
+        } else if let route = context.route {
+            (status, body, rejection) = perform(route, context, isDelivered: !scripted.isUndelivered, &head)
+        }
+        if let rejection {
+            counts.count(rejection)
+            head = rejectionHead(rejection, context)
+        } else {
+            counts.countSuccess(status)
+        }
+        log.add(RequestLog.Entry(request: request, status: status, reason: rejection?.reason))
+        return ServiceAnswer(head: head, body: body, rejection: rejection, isAuthenticated: context.token != nil)
+    }
+
+    /// A scripted 410 without a timestamp is dead since now.
+    private func dated(_ answer: Rejection, now: Int64) -> Rejection {
+        guard answer.status == 410, answer.timestampMilliseconds == nil else { return answer }
+        var answer = answer
+        answer.timestampMilliseconds = now * 1000
+        return answer
+    }
+
+    private func perform(
+        _ route: RequestRoute,
+        _ context: CheckContext,
+        isDelivered: Bool,
+        _ head: inout HTTP2HeaderBlock
+    ) -> (Int, [UInt8], Rejection?) {
+        switch route {
+        case .device:
+            acceptDevicePush(context, isDelivered: isDelivered)
+            head.append(":status", "200".utf8)
+            appendID(of: context, &head)
+            if context.environment == .sandbox { head.append("apns-unique-id", generator.uuid().utf8) }
+            return (200, [], nil)
+        case .broadcast:
+            acceptBroadcast(context, isDelivered: isDelivered)
+            head.append(":status", "200".utf8)
+            appendID(of: context, &head)
+            head.append("apns-unique-id", generator.uuid().utf8)
+            return (200, [], nil)
+        case .createChannel(let bundle):
+            let policy = context.storagePolicy
+            guard let channel = channels.create(bundle, context.environment, storagePolicy: policy) else {
+                let rejection = Rejection(400, "CannotCreateChannelConfig")
+                return (rejection.status, rejection.body, rejection)
+            }
+            head.append(":status", "201".utf8)
+            appendID(of: context, &head)
+            head.append("apns-channel-id", channel.id.utf8)
+            return (201, [], nil)
+        case .readChannel:
+            head.append(":status", "200".utf8)
+            appendID(of: context, &head)
+            head.append("content-type", "application/json".utf8)
+            return (200, description(of: context.channel), nil)
+        case .deleteChannel(let bundle):
+            if let channel = context.channel { _ = channels.delete(channel.id, bundle, context.environment) }
+            head.append(":status", "204".utf8)
+            appendID(of: context, &head)
+            return (204, [], nil)
+        case .listChannels(let bundle):
+            head.append(":status", "200".utf8)
+            appendID(of: context, &head)
+            head.append("content-type", "application/json".utf8)
+            return (200, list(channels.list(bundle, context.environment)), nil)
+        }
+    }
+
+    // MARK: - Pushes
+
+    private func acceptDevicePush(_ context: CheckContext, isDelivered: Bool) {
+        let request = context.request
+        let push = PhonePush(
+            payload: payloads.payload(of: request.body),
+            isUrgent: request.priority == nil || request.priority == "10"
+        )
+        let repeatsStamp = context.phones.receive(
+            push,
+            token: context.tokenBytes,
+            isDelivered: isDelivered,
+            now: context.now
+        )
+        countDouble(request.messageID, repeatsStamp: repeatsStamp)
+    }
+
+    private func acceptBroadcast(_ context: CheckContext, isDelivered: Bool) {
+        guard let channel = context.channel else { return }
+        let request = context.request
+        let push = PhonePush(payload: payloads.payload(of: request.body), isUrgent: request.priority == "10")
+        if isDelivered { context.phones.receive(push, on: channel, now: context.now) }
+        if channel.storagePolicy == 1, let expiration = context.expiration, expiration > context.now {
+            let latest = context.now + RequestCheck.longestStorageSeconds
+            channel.stored = StoredMessage(push: push, expiresAt: min(expiration, latest))
+        }
+        let stamp = push.payload?.timestamp
+        countDouble(request.requestID ?? request.messageID, repeatsStamp: stamp != nil && stamp == channel.lastStamp)
+        channel.lastStamp = stamp
+    }
+
+    private func countDouble(_ id: String?, repeatsStamp: Bool) {
+        let repeatsID = id.flatMap { CanonicalUUID.words($0) }.map { recentIDs.insert($0) } ?? false
+        if repeatsID { counts.doubledIDs += 1 }
+        if repeatsStamp { counts.doubledStamps += 1 }
+        if repeatsID || repeatsStamp { counts.doubled += 1 }
+    }
+
+    // MARK: - Heads and bodies
+
+    private func rejectionHead(_ rejection: Rejection, _ context: CheckContext) -> HTTP2HeaderBlock {
+        var head = HTTP2HeaderBlock()
+        head.append(":status", String(rejection.status).utf8)
+        appendID(of: context, &head)
+        if !rejection.reason.isEmpty { head.append("content-type", "application/json".utf8) }
+        if let retryAfter = rejection.retryAfter { head.append("retry-after", retryAfter.utf8) }
+        return head
+    }
+
+    /// Every answer has an id: the request's own, or one that is made here. The newer routes call it by another name.
+    private func appendID(of context: CheckContext, _ head: inout HTTP2HeaderBlock) {
+        let request = context.request
+        let isDevice = context.route.map { $0.kind == .device } ?? (context.role == .push)
+        let given = isDevice ? request.messageID : request.requestID ?? request.messageID
+        let id = given.flatMap { CanonicalUUID.isUUID($0, lowerCaseOnly: false) ? $0 : nil } ?? generator.uuid()
+        if isDevice { head.append("apns-id", id.utf8) } else { head.append("apns-request-id", id.utf8) }
+    }
+
+    private func description(of channel: Channel?) -> [UInt8] {
+        var json = JSONWriter()
+        json.object {
+            $0.member("message-storage-policy", channel?.storagePolicy ?? 0)
+            $0.member("push-type", "LiveActivity")
+        }
+        return json.bytes
+    }
+
+    private func list(_ channels: [Channel]) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { object in
+            object.name("channels")
+            object.array { array in for channel in channels { array.string(channel.id) } }
+        }
+        return json.bytes
+    }
+}
+
+extension ScriptedOutcome {
+    fileprivate var isUndelivered: Bool {
+        if case .undelivered = self { return true }
+        return false
+    }
+}

@@ -1,0 +1,111 @@
+import EventLoop
+import HTTP2
+
+/// The simulated service behind all listeners: what it knows, what it was told to do wrong, and what it saw.
+///
+/// Pinned to the loop of the listeners, so that a connection asks it synchronously and no lock is needed.
+actor SimulatedService {
+    nonisolated let loop: EventLoop
+    nonisolated let configuration: SimulatorConfiguration
+    let verifier: ProviderTokenVerifier
+    let channels: ChannelStore
+    private let production = PhoneStore(environment: .production)
+    private let sandbox = PhoneStore(environment: .sandbox)
+    var faults: FaultRules
+    var counts = CountKeeper()
+    var log = RequestLog()
+    var payloads = PayloadCache()
+    var recentIDs = RecentIDs()
+    var generator: SeededGenerator
+    private var contracts: [PhoneContract] = []
+    private var connections: [ObjectIdentifier: HTTP2ServerConnection] = [:]
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(_ configuration: SimulatorConfiguration, credentials: [SimulatedCredential], on loop: EventLoop) {
+        self.configuration = configuration
+        self.loop = loop
+        verifier = ProviderTokenVerifier(credentials)
+        channels = ChannelStore(generator: SeededGenerator(seed: configuration.seed))
+        faults = FaultRules(generator: SeededGenerator(seed: configuration.seed.map { $0 &+ 1 }))
+        generator = SeededGenerator(seed: configuration.seed.map { $0 &+ 2 })
+        production.other = sandbox
+        sandbox.other = production
+    }
+
+    var now: Int64 { configuration.clock() }
+
+    func phones(in environment: SimulatedEnvironment) -> PhoneStore {
+        environment == .production ? production : sandbox
+    }
+
+    /// The contract of this text, the same object for the same text.
+    func contract(_ text: [UInt8]) throws(ControlError) -> PhoneContract {
+        if let known = contracts.first(where: { $0.text == text }) { return known }
+        do {
+            let contract = try PhoneContract(try JSONTextParser.parse(text), text: text)
+            contracts.append(contract)
+            return contract
+        } catch let error as ControlError {
+            throw error
+        } catch {
+            throw ControlError("is no JSON", field: "content_state")
+        }
+    }
+
+    // MARK: - Connections
+
+    func connectionOpened(_ connection: HTTP2ServerConnection) {
+        counts.connections += 1
+        counts.openConnections += 1
+        connections[ObjectIdentifier(connection)] = connection
+    }
+
+    /// Also for a connection that ended before it was opened: its descriptor could not be used.
+    func connectionClosed(_ connection: HTTP2ServerConnection) {
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        counts.openConnections -= 1
+    }
+
+    /// Closes every connection at once.
+    func closeConnections() {
+        for connection in connections.values { connection.assumeIsolated { $0.close() } }
+    }
+
+    func streamLimitBroken() { counts.streamLimitBroken += 1 }
+
+    /// A request was refused before it was read whole.
+    func refusedUnread(_ rejection: Rejection, wasCounted: Bool = false) {
+        if !wasCounted { counts.count(nil) }
+        counts.count(rejection)
+    }
+
+    // MARK: - Lean mode
+
+    /// Counts a push that nobody reads, and says what the rules do to it.
+    func countLean() -> (hasFaults: Bool, effects: FaultRules.Effects) {
+        counts.count(.device)
+        guard faults.isEmpty else {
+            return (true, faults.effects(on: FaultRules.Subject(route: .device, token: nil, channel: nil)))
+        }
+        counts.countSuccess(200)
+        return (false, FaultRules.Effects())
+    }
+
+    // MARK: - Faults
+
+    /// What the rules do to a request, and the number of the rules' edition.
+    func faultEffects(on subject: FaultRules.Subject) -> (effects: FaultRules.Effects, generation: Int) {
+        guard !faults.isEmpty else { return (FaultRules.Effects(), faults.generation) }
+        return (faults.effects(on: subject), faults.generation)
+    }
+
+    func useGoAway(_ rule: Int, generation: Int) -> Bool {
+        generation == faults.generation && faults.useGoAway(rule)
+    }
+
+    /// Whether streams are still to be held for the GOAWAY of this rule.
+    func awaitsGoAway(_ rule: Int, generation: Int) -> Bool {
+        generation == faults.generation && !faults.isUsedUp(rule)
+    }
+}
