@@ -24,3 +24,16 @@ static inline int c_epoll_remove(int epoll, int descriptor) {
 static inline int c_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 enum { c_epoll_in = EPOLLIN, c_epoll_out = EPOLLOUT, c_epoll_rdhup = EPOLLRDHUP, c_epoll_gone = EPOLLHUP | EPOLLERR };
+
+// Starting programs. The two last calls are declared for _GNU_SOURCE only.
+#include <spawn.h>
+#include <unistd.h>
+extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+extern char **environ;
+static inline void c_spawn_chdir_and_close(posix_spawn_file_actions_t *actions, const char *directory) {
+    posix_spawn_file_actions_addchdir_np(actions, directory);
+    posix_spawn_file_actions_addclosefrom_np(actions, 3);
+}
+static inline char **c_environment(void) { return environ; }
+enum { c_spawn_setsid = 0x80, c_spawn_setsigdef = POSIX_SPAWN_SETSIGDEF, c_spawn_setsigmask = POSIX_SPAWN_SETSIGMASK };
