@@ -35,7 +35,7 @@ let package = Package(
         .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: common),
         .target(name: "HTTP2", dependencies: ["CLinux", "EventLoop", "CNghttp2", "COpenSSL"], swiftSettings: common),
         .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP2"], swiftSettings: common),
-        .target(name: "PostgreSQL", dependencies: ["EventLoop", "CLibPQ"], swiftSettings: common),
+        .target(name: "PostgreSQL", dependencies: ["CLibPQ", "CLinux", "EventLoop"], swiftSettings: common),
 
         // Values without I/O.
         .target(name: "APNsProtocol", swiftSettings: pure),

@@ -5,7 +5,7 @@ internal import Glibc
 /// A libpq connection string, taken apart; `libpq` itself fills in the rest from its environment and defaults.
 struct ConnectionOptions {
     /// In libpq's own words: `host`, `port`, `dbname`, …
-    private(set) var values: [String: String]
+    fileprivate(set) var values: [String: String]
 
     /// - Throws: ``PGError`` of kind configuration. libpq's explanation is left out: it may quote the password.
     init(_ conninfo: String) throws(PGError) {
@@ -89,4 +89,25 @@ struct ConnectionOptions {
             throw PGError(.unavailable, error.description)
         }
     }
+}
+
+/// libpq's connection strings.
+package enum Conninfo {
+    /// The same server and user, another database.
+    ///
+    /// - Throws: ``PGError`` of kind configuration when `conninfo` cannot be read.
+    package static func changing(_ conninfo: String, database: String) throws(PGError) -> String {
+        var options = try ConnectionOptions(conninfo)
+        options.setDatabase(database)
+        return options.values.sorted { $0.key < $1.key }.map { "\($0.key)=\(quoted($0.value))" }.joined(separator: " ")
+    }
+
+    private static func quoted(_ value: String) -> String {
+        let escaped = value.flatMap { $0 == "'" || $0 == "\\" ? ["\\", $0] : [$0] }
+        return "'\(String(escaped))'"
+    }
+}
+
+extension ConnectionOptions {
+    fileprivate mutating func setDatabase(_ name: String) { values["dbname"] = name }
 }

@@ -6,6 +6,7 @@ extension PGConnection {
     /// - Parameters:
     ///   - sql: `COPY table (columns) FROM STDIN`, in text format.
     ///   - rows: Each a row's values, in the order of the columns; arrays and `bytea` in their text form.
+    ///   - deadline: For all of it.
     /// - Returns: The number of rows.
     /// - Throws: ``PGError``; a row that is refused undoes all of them.
     @discardableResult

@@ -29,7 +29,10 @@ package actor PGConnection {
     ///
     /// - Parameters:
     ///   - conninfo: libpq's form, `postgres://user:password@host/database` or `host=/run/… dbname=…`.
+    ///   - setup: Statements that make the session what it is to be.
+    ///   - loop: Where the connection lives.
     ///   - deadline: For the whole of it, name lookup and `setup` included.
+    /// - Returns: The connection, outside a transaction.
     /// - Throws: ``PGError`` of kind configuration for an unreadable `conninfo`, else unavailable or deadline.
     package static func connect(
         _ conninfo: String,
@@ -89,15 +92,25 @@ package actor PGConnection {
     /// Suspends until `condition` holds.
     func wait(for condition: Condition) async throws(PGError) {
         guard let wire else { throw .closed }
-        switch condition {
-        case .flushed where wire.flush() == .done: return
-        case .result where !wire.isBusy: return
-        case .flushed, .result: setInterest(wire)
-        case .ready: break
+        guard !holds(condition, wire) else { return }
+        let failure: PGError? = await withCheckedContinuation { continuation in
+            precondition(waiter == nil, "two calls wait on one connection")
+            // Asked once more: the loop may have taken in the answer while this task was on its way here, and it will
+            // not call again for what it has read already.
+            guard let wire = self.wire else { return continuation.resume(returning: PGError.closed) }
+            guard !holds(condition, wire) else { return continuation.resume(returning: nil) }
+            waiter = (condition, continuation)
+            if condition != .ready { setInterest(wire) }
         }
-        precondition(waiter == nil, "two calls wait on one connection")
-        let failure = await withCheckedContinuation { waiter = (condition, $0) }
         if let failure { throw failure }
+    }
+
+    private func holds(_ condition: Condition, _ wire: Wire) -> Bool {
+        switch condition {
+        case .flushed: wire.flush() == .done
+        case .result: !wire.isBusy
+        case .ready: false
+        }
     }
 
     /// Sends what is buffered, and the rest of it as the socket takes it, while results are read.
@@ -124,18 +137,12 @@ package actor PGConnection {
         }
         while let notification = wire.nextNotification() { notifications?.yield(notification) }
         if readiness.contains(.write) { setInterest(wire) }
-        switch waiter?.condition {
-        case .flushed: if wire.flush() == .done { resumeWaiter(nil) }
-        case .result: if !wire.isBusy { resumeWaiter(nil) }
-        case .ready: break
-        case nil:
-            // Nobody expects anything: the server says good-bye, as at its shutdown.
-            if !isTaken { checkIdle(wire) }
+        if let waiter {
+            if holds(waiter.condition, wire) { resumeWaiter(nil) }
+        } else if !isTaken, wire.isBad {
+            // Nobody expected anything: the server said good-bye, as at its shutdown.
+            fail(PGError(.unavailable, "the connection to PostgreSQL was lost"))
         }
-    }
-
-    private func checkIdle(_ wire: Wire) {
-        if wire.isBad { fail(PGError(.unavailable, "the connection to PostgreSQL was lost")) }
     }
 
     private func resumeWaiter(_ failure: PGError?) {

@@ -59,7 +59,9 @@ struct PoolState {
 
     /// 50 ms, doubling up to 2 s, each between half and the whole of it.
     ///
-    /// - Parameter jitter: 0 to 1, at random: the processes of a fleet must not come back all at once.
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - jitter: 0 to 1, at random: the processes of a fleet must not come back all at once.
     mutating func openFailed(now: ContinuousClock.Instant, jitter: Double) {
         opening -= 1
         failures += 1

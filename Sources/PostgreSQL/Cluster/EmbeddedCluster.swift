@@ -1,0 +1,187 @@
+package import EventLoop
+internal import Glibc
+internal import Synchronization
+
+/// A PostgreSQL server of one's own, for whoever has not set `DATABASE_URL`: made at the first start, kept afterwards.
+///
+/// It listens on a unix socket only, in a short folder of mode 0700 that belongs to the user it runs as; whoever can enter
+/// that folder is trusted. The server has a session of its own, so that an interrupt at the terminal reaches only us. It
+/// survives our being killed: the next start takes it over.
+package final class EmbeddedCluster: Sendable {
+    package struct Configuration: Sendable {
+        /// Touchline's folder; the cluster goes to `postgres` inside it.
+        package var directory: String
+        package var database = "touchline"
+        package var maxConnections = 100
+        /// For tests and demos: nothing survives a crash of the machine, and the server ends with this process, however
+        /// that ends. All of `directory` is deleted then.
+        package var isDisposable = false
+
+        package init(directory: String) { self.directory = directory }
+    }
+
+    /// Of the running server, for libpq. Stays the same when the server is started again.
+    package let connectionString: String
+    /// Whether the server of an earlier, killed process went on running.
+    package let wasTakenOver: Bool
+    /// What the operator should know: where the files are, when that is not inside the folder.
+    package let remarks: [String]
+
+    private let configuration: Configuration
+    private let place: ClusterPlace
+    private let binaries: ClusterBinaries
+    private let socketDirectory: String
+    private let loop: EventLoop
+    private let running: Mutex<Running>
+
+    private struct Running {
+        var server: ClusterServer
+        var guardian: ClusterGuardian?
+        var isStopping = false
+    }
+
+    /// Makes the cluster if there is none, and starts its server, or takes over one that runs.
+    ///
+    /// - Parameters:
+    ///   - configuration: Where, and for how long.
+    ///   - loop: For the connections that try whether it answers.
+    ///   - deadline: For the whole of it; a first start takes a few seconds.
+    /// - Returns: The cluster, answering, its database made.
+    /// - Throws: ``PGError`` of kind configuration when binaries, user or folder are not usable, or the server's own words.
+    package static func start(
+        _ configuration: Configuration,
+        on loop: EventLoop,
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) -> EmbeddedCluster {
+        let place = try await ClusterPlace(in: configuration.directory, by: deadline)
+        let binaries = try ClusterBinaries(serverVersion: place.version)
+        if let cluster = try await takeOver(configuration, place, binaries, on: loop, by: deadline) { return cluster }
+        if !place.exists { try await ClusterServer.initialise(place, binaries, configuration, by: deadline) }
+        let socketDirectory = try makeSocketDirectory(for: place.owner)
+        let server = try await ClusterServer.start(
+            place,
+            binaries,
+            configuration,
+            socketDirectory: socketDirectory,
+            on: loop,
+            by: deadline
+        )
+        return EmbeddedCluster(configuration, place, binaries, socketDirectory, server, on: loop, wasTakenOver: false)
+    }
+
+    private init(
+        _ configuration: Configuration,
+        _ place: ClusterPlace,
+        _ binaries: ClusterBinaries,
+        _ socketDirectory: String,
+        _ server: ClusterServer,
+        on loop: EventLoop,
+        wasTakenOver: Bool
+    ) {
+        self.configuration = configuration
+        self.place = place
+        self.binaries = binaries
+        self.socketDirectory = socketDirectory
+        self.loop = loop
+        self.wasTakenOver = wasTakenOver
+        connectionString = ClusterServer.connectionString(socketDirectory, configuration.database)
+        remarks =
+            place.isElsewhere
+            ? [
+                "user \(place.owner.name) cannot enter \(place.directory): its PostgreSQL keeps its files in \(place.data)"
+            ]
+            : []
+        let guardian =
+            configuration.isDisposable
+            ? ClusterGuardian(
+                processID: server.processID,
+                folders: [place.data, socketDirectory, place.directory]
+            ) : nil
+        running = Mutex(Running(server: server, guardian: guardian))
+    }
+
+    /// The server's process, for messages.
+    package var processID: Int32 { running.withLock { $0.server.processID } }
+
+    /// Stops the server: fast (open transactions are rolled back), then harder as `deadline` nears.
+    ///
+    /// A disposable cluster's files are deleted then.
+    ///
+    /// - Parameter deadline: Half of the time left is for an orderly end.
+    /// - Returns: Whether it ended in order; if not, it recovers at its next start.
+    @discardableResult
+    package func stop(by deadline: ContinuousClock.Instant) async -> Bool {
+        let (server, guardian) = running.withLock { running in
+            running.isStopping = true
+            return (running.server, running.guardian)
+        }
+        let isOrderly = await server.stop(by: deadline)
+        rmdir(socketDirectory)
+        if let guardian {
+            await guardian.dismiss()
+            place.remove()
+            Files.removeTree(place.directory)
+        }
+        return isOrderly
+    }
+
+    /// Starts the server again whenever it ends without ``stop(by:)``, until the task is cancelled.
+    package func keepRunning() async {
+        while !Task.isCancelled {
+            let server = running.withLock { $0.server }
+            guard await server.waitForEnd() else { return }
+            guard !running.withLock({ $0.isStopping }), !Task.isCancelled else { return }
+            // Backends of a server that was killed go on for a moment, and keep a new one from starting.
+            try? await Task.sleep(for: .milliseconds(500))
+            guard
+                let next = try? await ClusterServer.start(
+                    place,
+                    binaries,
+                    configuration,
+                    socketDirectory: socketDirectory,
+                    on: loop,
+                    by: .now + .seconds(30)
+                )
+            else { continue }
+            running.withLock { $0.server = next }
+        }
+    }
+
+    private static func takeOver(
+        _ configuration: Configuration,
+        _ place: ClusterPlace,
+        _ binaries: ClusterBinaries,
+        on loop: EventLoop,
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) -> EmbeddedCluster? {
+        guard let file = PostmasterFile(in: place.data) else { return nil }
+        guard file.isAlive(on: place.data), let socketDirectory = file.socketDirectory else {
+            // Its number may belong to another process now, which would keep PostgreSQL from starting.
+            if PostmasterFile.isRunning(file.processID) { unlink("\(place.data)/postmaster.pid") }
+            if let leftover = file.socketDirectory { removeSocketDirectory(leftover, of: place.owner) }
+            return nil
+        }
+        let server = ClusterServer(adopting: file.processID)
+        guard try await server.answers(socketDirectory, configuration, on: loop, by: deadline) else { return nil }
+        return EmbeddedCluster(configuration, place, binaries, socketDirectory, server, on: loop, wasTakenOver: true)
+    }
+
+    /// `/run` for root, else `/tmp`: a socket's path may have 107 bytes, and `--data` may be deep.
+    private static func makeSocketDirectory(for owner: ClusterOwner) throws(PGError) -> String {
+        for parent in geteuid() == 0 ? ["/run", "/tmp"] : ["/tmp", "/var/tmp"] {
+            guard let path = Files.makeTemporaryDirectory(prefix: "\(parent)/\(socketPrefix)") else { continue }
+            try Files.give(path, to: owner)
+            return path
+        }
+        throw Files.failure("cannot make a folder for the database's socket in", "/tmp")
+    }
+
+    private static let socketPrefix = "touchline-"
+
+    /// Of a server that did not remove it itself.
+    private static func removeSocketDirectory(_ path: String, of owner: ClusterOwner) {
+        guard path.split(separator: "/").last?.hasPrefix(socketPrefix) == true else { return }
+        guard Files.owner(path) == owner.userID else { return }
+        Files.removeTree(path)
+    }
+}
