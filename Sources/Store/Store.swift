@@ -1,1 +1,25 @@
-// The module's types stand in files of their own.
+package import PostgreSQL
+internal import Schema
+
+/// Every SQL statement of the service, each a named function in an extension of its own file.
+package final class Store: Sendable {
+    /// As the owner of the tables: the engine, and the look-up of keys. Row-level security does not hold here.
+    package let database: PGPool
+    /// As `touchline_api`, which sees the rows of one tenant at a time.
+    package let api: PGPool
+    package let masterKey: MasterKey
+
+    package init(database: PGPool, api: PGPool, masterKey: MasterKey) {
+        self.database = database
+        self.api = api
+        self.masterKey = masterKey
+    }
+
+    /// What an `api` pool runs on each new connection.
+    package static let apiSetup = ["SET ROLE touchline_api"]
+
+    /// Brings the tables up to date.
+    package static let migrator = Migrator(
+        Schema.migrations.map { Migrator.Migration(name: $0.name, sql: String(decoding: $0.sql, as: UTF8.self)) }
+    )
+}
