@@ -87,7 +87,7 @@ let package = Package(
         // Tests.
         .target(
             name: "TestSupport",
-            dependencies: ["APNsSimulator", "EventLoop", "PostgreSQL", "Store"],
+            dependencies: ["APNsSimulator", "EventLoop", "HTTP2", "PostgreSQL", "Store"],
             path: "Tests/TestSupport",
             swiftSettings: common
         ),

@@ -35,6 +35,9 @@ package final class Transport {
     private var isReadingPaused = false
     private var readAgain: TimerID?
     private var finished: (() -> Void)?
+    private var keptAlive: Transport?
+    /// For an owner that itself writes at the end of the turn: it calls ``flush()`` after its last write.
+    package var ownerFlushes = false
 
     /// Takes the descriptor over and begins to watch it; the handshake starts with this call.
     ///
@@ -116,11 +119,16 @@ package final class Transport {
         guard state == .open || state == .handshaking else { return }
         output.append(bytes)
         if output.count >= Self.recordBytes, state == .open, !isBlocked { flush(onlyFullRecords: true) }
-        scheduleFlush()
+        if !ownerFlushes { scheduleFlush() }
     }
 
     package func write(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { write($0) }
+    }
+
+    /// Hands everything that was written to the kernel, as far as it takes it.
+    package func flush() {
+        if state == .open { flush(onlyFullRecords: false) }
     }
 
     /// Stops taking bytes from the peer: its sending blocks once the buffers between us are full.
@@ -153,9 +161,11 @@ package final class Transport {
         let finished = finished
         self.finished = nil
         finished?()
+        keptAlive = nil
     }
 
-    /// Closes when everything written has gone out; `closed` is not called. Nothing is read any more.
+    /// Closes when everything written has gone out, or ten seconds later. Nothing is read any more, no handler is called,
+    /// and the owner may let go.
     ///
     /// - Parameter finished: Called once it is closed, also when the peer or `close()` was faster.
     package func closeAfterWriting(finished: @escaping () -> Void = {}) {
@@ -165,9 +175,12 @@ package final class Transport {
         }
         state = .finishing
         self.finished = finished
+        handlers = nil
+        keptAlive = self
+        if let readAgain { loop.cancel(readAgain) }
+        readAgain = loop.schedule(at: .now + .seconds(10)) { [weak self] in self?.close() }
         updateInterest()
-        flush(onlyFullRecords: false)
-        if state == .finishing, output.isEmpty { close() }
+        withExtendedLifetime(self) { flush(onlyFullRecords: false) }
     }
 
     // MARK: - Readiness
@@ -275,8 +288,9 @@ package final class Transport {
             case .failed(let error): return end(.tls(error))
             }
         }
-        if output.isEmpty { updateInterest() }
-        if state == .finishing, output.isEmpty { close() }
+        guard output.isEmpty else { return }
+        updateInterest()
+        if state == .finishing { close() }
     }
 
     private func writeOnce() -> TLSSession.Progress {
@@ -312,9 +326,8 @@ package final class Transport {
     private func end(_ reason: TransportCloseReason) {
         guard state != .closed else { return }
         let closed = handlers?.closed
-        let wasFinishing = state == .finishing
         close()
-        if !wasFinishing { closed?(reason) }
+        closed?(reason)
     }
 }
 

@@ -47,8 +47,11 @@ actor TransportPeer {
     var pendingBytes: Int { transport?.pendingBytes ?? 0 }
 
     func until(_ isMet: @escaping @Sendable (isolated TransportPeer) -> Bool) async {
-        if isMet(self) { return }
-        await withCheckedContinuation { waiters.append((isMet, $0)) }
+        await withCheckedContinuation { continuation in
+            // Asked in here: other events may come before this body runs.
+            if isMet(self) { return continuation.resume() }
+            waiters.append((isMet, continuation))
+        }
     }
 
     private func changed() {

@@ -1,0 +1,386 @@
+package import EventLoop
+
+/// One client connection: socket, TLS, nghttp2's session and the streams on it. Belongs to one loop; its owner, which is
+/// pinned to that loop, is told everything through ``HTTP2ClientHandlers``.
+///
+/// Requests are submitted into free slots and leave at the end of the turn, gathered. A slot is known by its number until
+/// `ended` was called for it, exactly once.
+package final class HTTP2ClientConnection {
+    private enum State {
+        case opening  // TLS and ALPN. To: ready, closed.
+        case ready  // To: closed.
+        case closed
+    }
+
+    private let loop: EventLoop
+    private let isCleartext: Bool
+    private let configuration: HTTP2ClientConfiguration
+    private var handlers: HTTP2ClientHandlers?
+    private var transport: Transport?
+    private var session: HTTP2Session
+    private var state = State.opening
+    private var slots: StreamSlots
+    private var streams = ClientStreamTable()
+    private var liveness: Liveness
+    private var busySince: ContinuousClock.Instant?
+    private var timer: TimerID?
+    private var timerInstant: ContinuousClock.Instant?
+    private var openDeadline: ContinuousClock.Instant
+    private var nextDeadline: ContinuousClock.Instant?
+    private var isPumpScheduled = false
+    private var unsentBodyBytes = 0
+    private var hasIndexedNames = false
+
+    /// Takes a connected descriptor over and begins the handshake.
+    ///
+    /// - Parameters:
+    ///   - fd: Connected and non-blocking; ours from here on, also when this initialiser throws.
+    ///   - tls: Without it HTTP/2 is spoken with prior knowledge.
+    ///   - serverName: The name that the certificate must be for.
+    ///   - loop: The caller runs on its thread.
+    ///   - deadline: For the handshake.
+    ///   - configuration: Limits and intervals.
+    ///   - handlers: Not called before this initialiser has returned.
+    /// - Throws: ``HTTP2Error/cannotConnect(_:)``.
+    package init(
+        adopting fd: Int32,
+        tls: TLSContext?,
+        serverName: String,
+        loop: EventLoop,
+        by deadline: ContinuousClock.Instant,
+        configuration: HTTP2ClientConfiguration,
+        handlers: HTTP2ClientHandlers
+    ) throws(HTTP2Error) {
+        self.loop = loop
+        isCleartext = tls == nil
+        self.configuration = configuration
+        self.handlers = handlers
+        openDeadline = deadline
+        slots = StreamSlots(
+            localLimit: configuration.streamLimit,
+            firstRequestAlone: configuration.firstRequestAlone
+        )
+        liveness = Liveness(
+            busyInterval: configuration.busyPing,
+            idleInterval: configuration.idlePing,
+            timeout: configuration.pingTimeout,
+            now: .now
+        )
+        session = try HTTP2Session(
+            wantedFields: configuration.wantedFields,
+            maxBodyBytes: configuration.maxBodyBytes
+        )
+        let transportHandlers = TransportHandlers(
+            handshakeDone: { [unowned self] in handshakeDone(alpn: $0) },
+            bytes: { [unowned self] in received($0) },
+            writable: { [unowned self] in
+                pump()
+                self.handlers?.room()
+            },
+            closed: { [unowned self] in end(.connectionLost($0.description), handshakeFailed: "\($0)") }
+        )
+        do throws(TransportError) {
+            transport = try Transport(
+                adopting: fd,
+                tls: tls,
+                role: .client(serverName: serverName),
+                loop: loop,
+                handlers: transportHandlers
+            )
+        } catch {
+            state = .closed
+            throw .cannotConnect("\(error)")
+        }
+        transport?.ownerFlushes = true
+        if tls == nil { schedule(at: .now) } else { schedule(at: deadline) }
+    }
+
+    deinit {
+        precondition(state == .closed, "a connection was let go before it was closed")
+    }
+
+    // MARK: - State, for the owner
+
+    package var isReady: Bool { state == .ready }
+
+    package var isClosed: Bool { state == .closed }
+
+    package var isDraining: Bool { slots.isDraining }
+
+    package var openStreams: Int { slots.open }
+
+    /// A PING is unanswered: better avoided while there is another connection.
+    package var isInDoubt: Bool { liveness.isInDoubt }
+
+    /// Whether one more request with a body of this size would leave now, rather than wait for a limit or a window.
+    package func canSubmit(bodyBytes: Int) -> Bool {
+        guard state == .ready, slots.available > 0, let transport, !transport.isBacklogged else { return false }
+        // A window that never grows past one body must still let that body through.
+        return slots.open == 0 || session.remoteWindowBytes - unsentBodyBytes >= bodyBytes
+    }
+
+    // MARK: - Operations
+
+    /// Submits a request; ``canSubmit(bodyBytes:)`` was true just before.
+    ///
+    /// - Parameters:
+    ///   - template: The constant fields.
+    ///   - values: The varying ones, copied.
+    ///   - body: Sent as flow control lets it.
+    ///   - deadline: For the whole exchange.
+    /// - Returns: The request's slot.
+    /// - Throws: ``HTTP2Error/notProcessed`` when the connection's stream numbers are used up; it drains from here on.
+    package func submit(
+        _ template: HTTP2RequestTemplate,
+        _ values: borrowing HTTP2FieldValues,
+        body: HTTP2Body?,
+        deadline: ContinuousClock.Instant
+    ) throws(HTTP2Error) -> Int {
+        let slot = streams.reserve()
+        let stream: Int32
+        do throws(HTTP2Error) {
+            stream = try session.submit(template, values, body: body, slot: slot, indexesValues: !hasIndexedNames)
+        } catch {
+            streams.close(slot)
+            retire()
+            throw .notProcessed
+        }
+        hasIndexedNames = true
+        slots.opened()
+        streams.open(slot, stream: stream, template: template, deadline: deadline)
+        unsentBodyBytes += body?.count ?? 0
+        if slots.open == 1 { becameBusy() }
+        if nextDeadline.map({ deadline < $0 }) ?? true {
+            nextDeadline = deadline
+            schedule(at: deadline)
+        }
+        schedulePump()
+        return slot
+    }
+
+    /// Gives a request up; its owner wants no end of it.
+    package func cancel(_ slot: Int) {
+        guard state == .ready, streams[slot].use == .open else { return }
+        abandon(slot)
+    }
+
+    /// Opens no further streams, and closes when the open ones have ended.
+    package func retire() {
+        guard state != .closed, !slots.isDraining else { return }
+        let action = slots.drain()
+        handlers?.draining("")
+        if action == .closeConnection { finish() }
+    }
+
+    /// Closes at once; open requests end as lost.
+    package func close() {
+        end(.connectionLost("closed by us"), handshakeFailed: "closed by us")
+    }
+
+    // MARK: - Input
+
+    private func handshakeDone(alpn: String?) {
+        guard alpn == "h2" else {
+            return end(.cannotConnect("the peer does not speak h2"), handshakeFailed: "the peer does not speak h2")
+        }
+        becomeReady()
+    }
+
+    private func becomeReady() {
+        guard state == .opening else { return }
+        state = .ready
+        liveness.received(now: .now)
+        cancelTimer()
+        checkLiveness(now: .now)
+        schedulePump()
+        handlers?.ready()
+    }
+
+    private func received(_ bytes: UnsafeRawBufferPointer) {
+        if isCleartext { becomeReady() }
+        guard state == .ready else { return }
+        do throws(HTTP2Error) {
+            try session.receive(bytes)
+        } catch {
+            return end(.connectionLost("\(error)"), handshakeFailed: nil)
+        }
+        liveness.received(now: .now)
+        let actions = session.recorder.takeActions()
+        for action in actions { perform(action) }
+        session.recorder.recycle(actions)
+        guard state == .ready else { return }
+        schedulePump()
+        handlers?.room()
+    }
+
+    private func perform(_ action: PeerAction) {
+        guard state == .ready else { return }
+        switch action {
+        case .closedStream(let slot, let errorCode): streamClosed(slot, errorCode: errorCode)
+        case .settings: slots.settingsReceived(streamLimit: session.remoteStreamLimit)
+        case .goAway(_, _, let debug):
+            // The session closes the streams above the last one itself, as refused.
+            let action = slots.drain()
+            handlers?.draining(debug)
+            if action == .closeConnection { finish() }
+        case .pingAcknowledged: break
+        }
+    }
+
+    private func streamClosed(_ slot: Int, errorCode: UInt32) {
+        let response = session.recorder.closeSlot(slot)
+        let use = streams[slot].use
+        streams.close(slot)
+        let isAnswered = errorCode == 0 && response.status >= 200
+        let provesAccess = isAnswered && response.status != 401 && response.status != 403
+        let action = slots.ended(provesAccess: provesAccess)
+        if slots.open == 0 { busySince = nil }
+        if use == .open {
+            let end: HTTP2StreamEnd =
+                if isAnswered { .answered } else if errorCode == HTTP2ErrorCode.refusedStream {
+                    .notProcessed
+                } else { .reset(code: errorCode) }
+            handlers?.ended(slot, end, response)
+        }
+        if action == .closeConnection, state == .ready { finish() }
+    }
+
+    // MARK: - Output
+
+    private func schedulePump() {
+        guard !isPumpScheduled else { return }
+        isPumpScheduled = true
+        loop.atEndOfTurn { [weak self] in
+            guard let self else { return }
+            isPumpScheduled = false
+            pump()
+        }
+    }
+
+    /// Moves frames from the session to the transport until one of them has no more.
+    private func pump() {
+        guard state == .ready, let transport else { return }
+        do throws(HTTP2Error) {
+            while !transport.isBacklogged {
+                guard let bytes = try session.nextOutput() else {
+                    unsentBodyBytes = 0
+                    break
+                }
+                transport.write(bytes)
+            }
+        } catch {
+            return end(.connectionLost("\(error)"), handshakeFailed: nil)
+        }
+        transport.flush()
+        // Streams that we reset are closed by the sending of the frame.
+        let actions = session.recorder.takeActions()
+        if !actions.isEmpty {
+            for action in actions { perform(action) }
+            handlers?.room()
+        }
+        session.recorder.recycle(actions)
+        if state == .ready, session.isOver {
+            end(.connectionLost("the peer broke the protocol"), handshakeFailed: nil)
+        }
+    }
+
+    // MARK: - Time
+
+    private func becameBusy() {
+        let now = ContinuousClock.now
+        busySince = now
+        checkLiveness(now: now)
+    }
+
+    private func abandon(_ slot: Int) {
+        session.submitReset(stream: streams[slot].stream, code: HTTP2ErrorCode.cancel)
+        streams.abandon(slot)
+        schedulePump()
+    }
+
+    private func timerFired() {
+        timer = nil
+        timerInstant = nil
+        let now = ContinuousClock.now
+        if state == .opening {
+            if isCleartext { return becomeReady() }
+            guard now >= openDeadline else { return schedule(at: openDeadline) }
+            return end(.cannotConnect("no TLS within the deadline"), handshakeFailed: "no TLS within the deadline")
+        }
+        if let deadline = nextDeadline, now >= deadline { expire(now: now) }
+        checkLiveness(now: now)
+    }
+
+    private func expire(now: ContinuousClock.Instant) {
+        let (expired, next) = streams.expired(at: now)
+        nextDeadline = next
+        if let next { schedule(at: next) }
+        for slot in expired where state == .ready {
+            abandon(slot)
+            handlers?.ended(slot, .deadlinePassed, HTTP2ResponseRecord())
+        }
+    }
+
+    private func checkLiveness(now: ContinuousClock.Instant) {
+        guard state == .ready else { return }
+        switch liveness.check(busySince: busySince, now: now) {
+        case .wait(let instant): schedule(at: instant)
+        case .ping:
+            session.submitPing()
+            schedulePump()
+            schedule(at: now + configuration.pingTimeout)
+        case .dead: end(.connectionLost("no answer to a PING"), handshakeFailed: nil)
+        }
+    }
+
+    /// One timer serves all deadlines: it is set to the earliest, and asks what is due when it fires.
+    private func schedule(at instant: ContinuousClock.Instant) {
+        if let timerInstant, timerInstant <= instant { return }
+        cancelTimer()
+        timerInstant = instant
+        timer = loop.schedule(at: instant) { [weak self] in self?.timerFired() }
+    }
+
+    private func cancelTimer() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        timerInstant = nil
+    }
+
+    // MARK: - The end
+
+    /// A drained connection says goodbye.
+    private func finish() {
+        guard state == .ready, let transport else { return }
+        session.submitGoAway()
+        while !transport.isBacklogged, let bytes = try? session.nextOutput() { transport.write(bytes) }
+        state = .closed
+        cancelTimer()
+        transport.closeAfterWriting()
+        let closed = handlers?.closed
+        handlers = nil
+        closed?(nil)
+    }
+
+    private func end(_ error: HTTP2Error, handshakeFailed reason: String?) {
+        guard state != .closed else { return }
+        let error = state == .opening ? HTTP2Error.cannotConnect(reason ?? "\(error)") : error
+        state = .closed
+        cancelTimer()
+        transport?.close()
+        let handlers = handlers
+        self.handlers = nil
+        for slot in streams.indices where streams[slot].use == .open {
+            streams.abandon(slot)
+            handlers?.ended(slot, .lost, HTTP2ResponseRecord())
+        }
+        handlers?.closed(error)
+    }
+}
+
+/// Error codes of RFC 9113, 7, that decide something here.
+enum HTTP2ErrorCode {
+    static let noError: UInt32 = 0
+    static let refusedStream: UInt32 = 7
+    static let cancel: UInt32 = 8
+}
