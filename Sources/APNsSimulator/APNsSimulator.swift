@@ -111,7 +111,7 @@ package final class APNsSimulator: Sendable {
             for role in ListenerRole.allCases {
                 let endpoint = Endpoint(environment, role)
                 let isUnread = configuration.isLean && role == .push
-                let settings = ListenerSettings.configuration(isUnread: isUnread, roundTrip: configuration.roundTrip)
+                let settings = ListenerSettings.configuration(isUnread: isUnread, configuration)
                 listeners[endpoint] = try await ServerListener.start(
                     on: .loopback(port: configuration.ports[endpoint] ?? 0),
                     loops: [loop]

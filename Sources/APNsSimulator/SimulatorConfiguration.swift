@@ -20,6 +20,8 @@ package struct SimulatorConfiguration: Sendable {
     package var controlPort = 0
 
     // What is known of the live service's stream limits, and can be switched.
+    /// Before that. Apple's is 1; a load generator that does not know to wait needs more.
+    package var initialStreams = 1
     /// After the first request with a valid provider token.
     package var maxConcurrentStreams = 1000
     /// A 4xx other than 410 lowers the limit to 1 until the next success.

@@ -34,7 +34,7 @@ struct SimulatorOptions {
     private static let valueFlags =
         [
             "--dir", "--profile", "--rtt", "--seed", "--ready-file", "--control", "--team-id", "--key-id",
-            "--max-streams", "--disconnect-after-bad-tokens",
+            "--max-streams", "--initial-streams", "--disconnect-after-bad-tokens",
         ] + portFlags.keys
 
     private mutating func takeSwitch(_ flag: String, _ value: String?) throws(Misuse) -> Bool {
@@ -70,6 +70,7 @@ struct SimulatorOptions {
         case "--control": configuration.controlPort = try Self.port(value, flag)
         case "--team-id": configuration.credential.teamID = try Self.identifier(value, flag)
         case "--key-id": configuration.credential.keyID = try Self.identifier(value, flag)
+        case "--initial-streams": configuration.initialStreams = try Self.number(value, flag, 1...100_000)
         case "--max-streams": configuration.maxConcurrentStreams = try Self.number(value, flag, 1...100_000)
         default: configuration.mostBadTokens = try Self.number(value, flag, 1...1_000_000)
         }
@@ -111,6 +112,7 @@ struct SimulatorOptions {
                                     ports; free ones unless given
           --team-id ID, --key-id ID the names of the credential (SIMTEAM001, SIMKEY0001)
           --max-streams N           the stream limit after the first valid provider token (1000)
+          --initial-streams N       before that (1, as Apple); for load generators that do not know to wait
           --keep-stream-limit       do not lower the limit to 1 after a rejected push
           --disconnect-after-bad-tokens N
                                     end a connection that produced so many BadDeviceToken

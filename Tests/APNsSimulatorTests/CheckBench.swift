@@ -27,7 +27,7 @@ struct CheckBench {
 
     mutating func check(_ request: ProviderRequest, on role: ListenerRole) -> Rejection? {
         var context = CheckContext(
-            request,
+            ArrivedRequest(request),
             environment: .production,
             role: role,
             profile: profile,

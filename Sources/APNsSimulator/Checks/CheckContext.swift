@@ -1,6 +1,6 @@
 /// A request on its way through the checks: what is known of the service, and what the checks found out.
 struct CheckContext {
-    let request: ProviderRequest
+    private let arrived: ArrivedRequest
     let environment: SimulatedEnvironment
     let role: ListenerRole
     let profile: SimulatorProfile
@@ -26,7 +26,7 @@ struct CheckContext {
     var storagePolicy = 0
 
     init(
-        _ request: ProviderRequest,
+        _ arrived: ArrivedRequest,
         environment: SimulatedEnvironment,
         role: ListenerRole,
         profile: SimulatorProfile,
@@ -36,7 +36,7 @@ struct CheckContext {
         phones: PhoneStore,
         binding: ConnectionBinding
     ) {
-        self.request = request
+        self.arrived = arrived
         self.environment = environment
         self.role = role
         self.profile = profile
@@ -47,13 +47,15 @@ struct CheckContext {
         self.binding = binding
     }
 
+    var request: ProviderRequest { arrived.fields }
+
     /// The environment's credential of the request's provider token.
     var credential: SimulatedCredential? { token.flatMap { verifier.credential(of: $0) } }
 
     /// Runs the checks in their order; nil if the request passes.
     mutating func firstRejection() -> Rejection? {
         for check in RequestCheck.order {
-            if let kind = route?.kind, !check.routes.contains(kind) { continue }
+            if let kind = route?.kind, !check.concerns(kind) { continue }
             if let rejection = check.run(&self) { return rejection }
         }
         return nil

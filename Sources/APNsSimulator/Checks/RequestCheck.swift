@@ -1,7 +1,8 @@
 /// One thing that the service checks about a request.
 struct RequestCheck: Sendable {
     let name: String
-    let routes: Set<RequestRoute.Kind>
+    /// A bit for each kind: cheaper to ask than a set.
+    private let routes: UInt8
     let run: @Sendable (inout CheckContext) -> Rejection?
 
     private init(
@@ -10,9 +11,11 @@ struct RequestCheck: Sendable {
         _ run: @escaping @Sendable (inout CheckContext) -> Rejection?
     ) {
         self.name = name
-        self.routes = Set(routes)
+        self.routes = routes.reduce(0) { $0 | $1.bit }
         self.run = run
     }
+
+    func concerns(_ kind: RequestRoute.Kind) -> Bool { routes & kind.bit != 0 }
 
     /// The order of all checks, in one place. Apple documents that authentication comes before token and channel; the
     /// finer order is ours.

@@ -11,6 +11,7 @@ final class LeanConnection: HTTP2ServerHooks {
     init(_ service: SimulatedService) {
         self.service = service
         limit = StreamLimit(
+            initial: service.configuration.initialStreams,
             full: service.configuration.maxConcurrentStreams,
             lowersOnRejection: service.configuration.lowersStreamLimit
         )

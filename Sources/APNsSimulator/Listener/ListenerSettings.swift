@@ -2,11 +2,11 @@ import HTTP2
 
 /// The HTTP/2 settings of the listeners, as they were seen on the live service.
 enum ListenerSettings {
-    static func configuration(isUnread: Bool, roundTrip: Duration) -> HTTP2ServerConfiguration {
+    static func configuration(isUnread: Bool, _ configuration: SimulatorConfiguration) -> HTTP2ServerConfiguration {
         var settings = HTTP2ServerConfiguration()
         settings.reading = isUnread ? .nothing : .whole
         settings.headerTableBytes = 4096
-        settings.maxConcurrentStreams = 1
+        settings.maxConcurrentStreams = configuration.initialStreams
         settings.streamWindowBytes = 65_535
         settings.connectionWindowBytes = 65_535
         settings.maxFrameBytes = 16_384
@@ -16,7 +16,7 @@ enum ListenerSettings {
         // Each change of the stream limit is acknowledged by a frame that counts as control, and resets are scripted.
         settings.flood.controlBurst = 1 << 40
         settings.flood.resetBurst = 1 << 40
-        if roundTrip > .zero { settings.outputDelay = roundTrip }
+        if configuration.roundTrip > .zero { settings.outputDelay = configuration.roundTrip }
         return settings
     }
 }

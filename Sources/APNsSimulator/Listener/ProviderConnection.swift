@@ -17,6 +17,7 @@ final class ProviderConnection: HTTP2ServerHooks {
         self.service = service
         self.endpoint = endpoint
         limit = StreamLimit(
+            initial: service.configuration.initialStreams,
             full: service.configuration.maxConcurrentStreams,
             lowersOnRejection: service.configuration.lowersStreamLimit
         )
@@ -29,10 +30,14 @@ final class ProviderConnection: HTTP2ServerHooks {
         on stream: Int32,
         of connection: isolated HTTP2ServerConnection
     ) {
-        let arrived = ProviderRequest(request)
-        let subject = FaultRules.Subject(arrived, at: endpoint.role)
-        let (effects, generation) = service.assumeIsolated { $0.faultEffects(on: subject) }
+        let arrived = ArrivedRequest(ProviderRequest(request))
         pending.insert(stream)
+        guard service.assumeIsolated({ $0.hasFaults }) else {
+            apply(nil, of: connection)
+            return settle(PendingStep(stream: stream, request: arrived, settling: nil), of: connection)
+        }
+        let subject = FaultRules.Subject(arrived.fields, at: endpoint.role)
+        let (effects, generation) = service.assumeIsolated { $0.faultEffects(on: subject) }
         apply(effects.streamLimit, of: connection)
         let step = PendingStep(stream: stream, request: arrived, settling: effects.settling)
         if let (rule, fault) = effects.goAway {
@@ -133,7 +138,7 @@ final class ProviderConnection: HTTP2ServerHooks {
 /// A request that waits for its answer.
 struct PendingStep: Sendable {
     let stream: Int32
-    let request: ProviderRequest
+    let request: ArrivedRequest
     let settling: FaultAction?
 }
 

@@ -7,6 +7,7 @@ struct StreamLimit {
         case lowered  // a rejection was the last answer. To: open, by a success.
     }
 
+    private let initial: Int
     private let full: Int
     private let lowersOnRejection: Bool
     /// Set by a script.
@@ -15,9 +16,11 @@ struct StreamLimit {
     /// A request of this connection was answered.
     private(set) var wasAnswered = false
     /// What the peer was told last.
-    private(set) var announced = 1
+    private(set) var announced: Int
 
-    init(full: Int, lowersOnRejection: Bool) {
+    init(initial: Int = 1, full: Int, lowersOnRejection: Bool) {
+        self.initial = initial
+        announced = initial
         self.full = full
         self.lowersOnRejection = lowersOnRejection
     }
@@ -46,8 +49,16 @@ struct StreamLimit {
         return change()
     }
 
+    private var current: Int {
+        switch state {
+        case .unproven: initial
+        case .open: full
+        case .lowered: 1
+        }
+    }
+
     private mutating func change() -> Int? {
-        let limit = pinned ?? (state == .open ? full : 1)
+        let limit = pinned ?? current
         guard limit != announced else { return nil }
         announced = limit
         return limit

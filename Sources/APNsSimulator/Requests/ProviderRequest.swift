@@ -64,3 +64,11 @@ struct ProviderRequest: Sendable {
         return authorization[...dot] + "…"
     }
 }
+
+/// A request in one piece of memory that the checks, the log and whoever waits with it share: a request is a dozen texts,
+/// too many to count references of at each hand-over.
+final class ArrivedRequest: Sendable {
+    let fields: ProviderRequest
+
+    init(_ fields: ProviderRequest) { self.fields = fields }
+}

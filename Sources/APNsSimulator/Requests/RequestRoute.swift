@@ -9,6 +9,20 @@ enum RequestRoute: Equatable, Sendable {
 
     enum Kind: String, Sendable, CaseIterable {
         case device, broadcast, create, read, delete, list
+
+        /// From 0, for tables.
+        var index: Int {
+            switch self {
+            case .device: 0
+            case .broadcast: 1
+            case .create: 2
+            case .read: 3
+            case .delete: 4
+            case .list: 5
+            }
+        }
+
+        var bit: UInt8 { 1 << UInt8(index) }
     }
 
     var kind: Kind {
@@ -47,14 +61,14 @@ enum RequestRoute: Equatable, Sendable {
         guard method == "POST" else { return .failure(Rejection(405, "MethodNotAllowed")) }
         if let token = remainder(of: path, after: "/3/device/") {
             if token.isEmpty { return .failure(Rejection(400, "MissingDeviceToken")) }
-            guard !token.utf8.contains(UInt8(ascii: "/")) else { return .failure(Rejection(404, "BadPath")) }
-            return .success(.device(token: String(token)))
+            guard isOneSegment(token) else { return .failure(Rejection(404, "BadPath")) }
+            return .success(.device(token: token))
         }
         if path == "/3/device" { return .failure(Rejection(400, "MissingDeviceToken")) }
         guard let bundle = remainder(of: path, after: "/4/broadcasts/apps/"), isOneSegment(bundle) else {
             return .failure(Rejection(404, "BadPath"))
         }
-        return .success(.broadcast(bundle: String(bundle)))
+        return .success(.broadcast(bundle: bundle))
     }
 
     private static func parseManagement(_ method: String, _ path: String) -> Result<RequestRoute, Rejection> {
@@ -74,12 +88,12 @@ enum RequestRoute: Equatable, Sendable {
         }
     }
 
-    private static func remainder(of path: String, after prefix: String) -> Substring? {
+    private static func remainder(of path: String, after prefix: String) -> String? {
         guard path.utf8.starts(with: prefix.utf8) else { return nil }
-        return Substring(path.utf8.dropFirst(prefix.utf8.count))
+        return String(path[path.utf8.index(path.utf8.startIndex, offsetBy: prefix.utf8.count)...])
     }
 
-    private static func isOneSegment(_ text: Substring) -> Bool {
+    private static func isOneSegment(_ text: String) -> Bool {
         !text.isEmpty && !text.utf8.contains(UInt8(ascii: "/"))
     }
 }

@@ -4,9 +4,11 @@ struct RequestLog {
     static let capacity = 1000
 
     struct Entry: Sendable {
-        let request: ProviderRequest
+        let arrived: ArrivedRequest
         let status: Int
         let reason: String?
+
+        var request: ProviderRequest { arrived.fields }
     }
 
     private var entries: [Entry] = []

@@ -10,7 +10,7 @@ extension SimulatedService {
     ///   - binding: The connection's, as it is afterwards.
     /// - Returns: The answer. It is counted and logged already.
     func answer(
-        _ request: ProviderRequest,
+        _ request: ArrivedRequest,
         at endpoint: SimulatorConfiguration.Endpoint,
         scripted: ScriptedOutcome,
         binding: inout ConnectionBinding
@@ -45,7 +45,7 @@ extension SimulatedService {
         } else {
             counts.countSuccess(status)
         }
-        log.add(RequestLog.Entry(request: request, status: status, reason: rejection?.reason))
+        log.add(RequestLog.Entry(arrived: request, status: status, reason: rejection?.reason))
         return ServiceAnswer(head: head, body: body, rejection: rejection, isAuthenticated: context.token != nil)
     }
 

@@ -94,10 +94,11 @@ actor SimulatedService {
 
     // MARK: - Faults
 
+    var hasFaults: Bool { !faults.isEmpty }
+
     /// What the rules do to a request, and the number of the rules' edition.
     func faultEffects(on subject: FaultRules.Subject) -> (effects: FaultRules.Effects, generation: Int) {
-        guard !faults.isEmpty else { return (FaultRules.Effects(), faults.generation) }
-        return (faults.effects(on: subject), faults.generation)
+        (faults.effects(on: subject), faults.generation)
     }
 
     func useGoAway(_ rule: Int, generation: Int) -> Bool {

@@ -65,16 +65,3 @@ struct CountKeeper {
         return counts
     }
 }
-
-extension RequestRoute.Kind {
-    fileprivate var index: Int {
-        switch self {
-        case .device: 0
-        case .broadcast: 1
-        case .create: 2
-        case .read: 3
-        case .delete: 4
-        case .list: 5
-        }
-    }
-}
