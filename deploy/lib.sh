@@ -125,11 +125,19 @@ choose_build_folder() {
     export HOME="$home"
 }
 
-# Runs the package manager with its temporary files in the build folder: it leaves some behind.
+# Runs the package manager, in a process group of its own: an interrupt reaches this script at once, which then ends all
+# of the build. Its temporary files are in the build folder, since it leaves some behind.
 swift_build() {
+    local status=0 group
     mkdir -p "$build/tmp"
-    TMPDIR="$build/tmp" "$swift" build --scratch-path "$build" "$@"
-    local status=$?
+    set -m
+    TMPDIR="$build/tmp" "$swift" build --scratch-path "$build" "$@" </dev/null &
+    group=$!
+    set +m
+    trap 'kill -TERM -- "-$group" 2>/dev/null || true; exit 130' INT
+    trap 'kill -TERM -- "-$group" 2>/dev/null || true; exit 143' TERM HUP
+    wait "$group" || status=$?
+    trap - INT TERM HUP
     rm -rf "$build/tmp"
     return "$status"
 }
