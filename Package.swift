@@ -67,7 +67,7 @@ let package = Package(
         // Executables: parse, wire, exit code.
         .executableTarget(
             name: "touchline",
-            dependencies: ["Core", "Crypto", "EventLoop", "HTTP2", "PostgreSQL", "Server", "Store"],
+            dependencies: ["CLinux", "Core", "Crypto", "EventLoop", "HTTP2", "PostgreSQL", "Server", "Store"],
             swiftSettings: common
         ),
         .executableTarget(

@@ -29,5 +29,7 @@ struct Touchline {
 
 extension Command {
     /// Every command, in the order of the help.
-    static let all: [Command] = [.serve, .migrate, .keyBootstrap]
+    static let all: [Command] =
+        [.serve, .migrate, .demo, .replay, .completions, .complete]
+        + tenants + keys + [.keyBootstrap] + apps + types + matches + events + activities + channels
 }

@@ -6,7 +6,7 @@ struct Command: Sendable {
     let summary: String
     let arguments: [Argument]
     let options: [Option]
-    /// More than the summary, for its own help; may be empty.
+    /// More than the summary, for its own help, in paragraphs; wrapped there. May be empty.
     let details: String
     /// A whole line that works, without the `$`.
     let example: String

@@ -46,7 +46,9 @@ struct HelpText {
         let usage = (["touchline", command.name] + command.arguments.map(\.usage)).joined(separator: " ")
         var text = "usage: \(usage)\(command.options.isEmpty ? "" : " [options]")\n\n"
         text += wrap(command.summary, indent: 0) + "\n"
-        if !command.details.isEmpty { text += "\n" + command.details + "\n" }
+        for paragraph in command.details.split(separator: "\n\n") {
+            text += "\n" + wrap(paragraph.split(separator: "\n").joined(separator: " "), indent: 0) + "\n"
+        }
         if !command.arguments.isEmpty {
             text += "\n" + columns(command.arguments.map { ($0.usage, $0.summary) })
         }

@@ -1,3 +1,5 @@
+internal import Core
+
 /// What a feed says of one match, in the order of play: the input of `replay` and of `demo`.
 struct MatchScript: Equatable, Sendable {
     /// The state before the first event.
@@ -32,22 +34,15 @@ struct MatchScript: Equatable, Sendable {
     /// The body of the event at `index`, as `POST /v1/matches/{match}/events` wants it.
     ///
     /// The id is the same in every run, and so is the body: playing a file twice repeats events, and adds none.
-    func eventBody(at index: Int) -> String {
+    func eventBody(at index: Int) -> JSONOutput {
         let step = steps[index]
-        var members = [
-            ("id", JSONText.string("replay-\(index + 1)")),
-            ("kind", JSONText.string(step.kind.rawValue)),
-            ("sequence", "\(index + 1)"),
-            ("importance", JSONText.string(step.importance.rawValue)),
+        return .members([
+            ("id", .string("replay-\(index + 1)")),
+            ("kind", .string(step.kind.rawValue)),
+            ("sequence", .int(index + 1)),
+            ("importance", .string(step.importance.rawValue)),
             ("content_state", step.state.json),
-        ]
-        if let alert = step.alert {
-            let alert = JSONText.object([
-                ("title", JSONText.string(alert.title)), ("body", JSONText.string(alert.body)),
-                ("sound", JSONText.string("default")),
-            ])
-            members.append(("alert", alert))
-        }
-        return JSONText.object(members)
+            ("alert", step.alert.map { ["title": .string($0.title), "body": .string($0.body), "sound": "default"] }),
+        ])
     }
 }

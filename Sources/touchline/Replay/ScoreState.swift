@@ -1,3 +1,5 @@
+internal import Core
+
 /// The content state that `replay` and `demo` send: what the type `ScoreAttributes` shows.
 struct ScoreState: Equatable, Sendable {
     enum Phase: String, CaseIterable, Sendable {
@@ -28,26 +30,21 @@ struct ScoreState: Equatable, Sendable {
     }
 
     /// The contract of this content state, as `PUT /v1/apps/{bundle}/types/{type}` wants it.
-    static let contract: String = JSONText.object([
-        ("home", JSONText.string("int")), ("away", JSONText.string("int")),
-        ("home_name", JSONText.string("string")), ("away_name", JSONText.string("string")),
-        ("clock", JSONText.string("string")),
-        ("phase", JSONText.object([("enum", JSONText.array(Phase.allCases.map { JSONText.string($0.rawValue) }))])),
-        ("scorer", JSONText.string("string?")),
-        ("home_penalties", JSONText.string("int?")), ("away_penalties", JSONText.string("int?")),
-    ])
+    static let contract: JSONOutput = [
+        "home": "int", "away": "int", "home_name": "string", "away_name": "string", "clock": "string",
+        "phase": ["enum": .array(Phase.allCases.map { .string($0.rawValue) })],
+        "scorer": "string?", "home_penalties": "int?", "away_penalties": "int?",
+    ]
 
     /// As JSON; what is not known is left out.
-    var json: String {
-        var members = [
-            ("home", "\(home)"), ("away", "\(away)"),
-            ("home_name", JSONText.string(homeName)), ("away_name", JSONText.string(awayName)),
-            ("clock", JSONText.string(clock)), ("phase", JSONText.string(phase.rawValue)),
-        ]
-        if let scorer { members.append(("scorer", JSONText.string(scorer))) }
-        if let homePenalties { members.append(("home_penalties", "\(homePenalties)")) }
-        if let awayPenalties { members.append(("away_penalties", "\(awayPenalties)")) }
-        return JSONText.object(members)
+    var json: JSONOutput {
+        .members([
+            ("home", .int(home)), ("away", .int(away)),
+            ("home_name", .string(homeName)), ("away_name", .string(awayName)),
+            ("clock", .string(clock)), ("phase", .string(phase.rawValue)),
+            ("scorer", scorer.map { .string($0) }),
+            ("home_penalties", homePenalties.map { .int($0) }), ("away_penalties", awayPenalties.map { .int($0) }),
+        ])
     }
 
     /// `3–3 (4–2 pens)`.

@@ -1,0 +1,74 @@
+internal import Core
+
+/// Shows what the service answered: as it came for programs, as a table or as lines for people.
+struct AnswerView: Sendable {
+    /// A column of a list: its title, and the member that it shows, `stopped.tokens` for one further down.
+    struct Column: Sendable {
+        let title: String
+        let member: String
+
+        init(_ title: String, _ member: String) {
+            self.title = title
+            self.member = member
+        }
+    }
+
+    let asJSON: Bool
+
+    init(_ invocation: Invocation) { asJSON = invocation.isOn("--json") }
+
+    /// The `items` of a list (or the member named `list`).
+    func list(_ answer: APIClient.Answer, _ columns: [Column], list: String = "items") throws(Failure) {
+        if asJSON { return Terminal.print(answer.text) }
+        let value = try read(answer)
+        guard case .array(let items)? = value.member(list)?.content else {
+            throw Failure(.failed, "the service answered without \(list)")
+        }
+        guard !items.isEmpty else { return Terminal.complain("none") }
+        let numbers = columns.indices.filter { index in
+            items.contains { if case .number? = find(columns[index].member, in: $0)?.content { true } else { false } }
+        }
+        var table = Table(columns.map(\.title), rightAligned: Set(numbers))
+        for item in items { table.add(columns.map { Self.show(find($0.member, in: item)) }) }
+        Terminal.print(table.text)
+        if case .string(let next)? = value.member("next")?.content {
+            Terminal.complain("more: --after \(next)")
+        }
+    }
+
+    /// One object, a line for each member.
+    func object(_ answer: APIClient.Answer) throws(Failure) {
+        if asJSON { return Terminal.print(answer.text) }
+        guard !answer.body.isEmpty, case .object(let members) = try read(answer).content else {
+            return Terminal.complain("done")
+        }
+        let width = members.map(\.name.count).max() ?? 0
+        for member in members {
+            let padding = String(repeating: " ", count: width - member.name.count)
+            Terminal.print("\(member.name)\(padding)  \(Self.show(member.value))")
+        }
+    }
+
+    private func read(_ answer: APIClient.Answer) throws(Failure) -> JSONValue {
+        do throws(Problem) {
+            return try JSONScanner.decode(answer.body)
+        } catch {
+            throw Failure(.failed, "the service answered something unexpected: \(answer.text.prefix(200))")
+        }
+    }
+
+    private func find(_ path: String, in value: JSONValue) -> JSONValue? {
+        path.split(separator: ".").reduce(Optional(value)) { $0?.member(String($1)) }
+    }
+
+    private static func show(_ value: JSONValue?) -> String {
+        switch value?.content {
+        case .none, .null: "–"
+        case .bool(let isTrue): isTrue ? "yes" : "no"
+        case .number(let digits): digits
+        case .string(let text): text
+        case .array(let items): items.isEmpty ? "–" : items.map { show($0) }.joined(separator: ", ")
+        case .object: value?.rawJSON.text ?? ""
+        }
+    }
+}

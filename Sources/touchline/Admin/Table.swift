@@ -1,0 +1,56 @@
+/// Rows for people, in columns that fit a terminal of 80.
+struct Table: Sendable {
+    let headers: [String]
+    private(set) var rows: [[String]] = []
+    /// The columns whose cells stand right: numbers.
+    var rightAligned: Set<Int>
+
+    private static let width = 80
+    private static let gap = "  "
+
+    init(_ headers: [String], rightAligned: Set<Int> = []) {
+        self.headers = headers
+        self.rightAligned = rightAligned
+    }
+
+    mutating func add(_ row: [String]) {
+        precondition(row.count == headers.count, "\(row.count) cells for \(headers.count) columns")
+        // A cell is one line, whatever a name holds.
+        rows.append(row.map { String($0.map { $0.isNewline || $0.isControl ? " " : $0 }) })
+    }
+
+    /// The lines, without the last line's end.
+    var text: String {
+        let widths = self.widths
+        return ([headers] + rows).map { row in
+            var line = ""
+            for (index, cell) in row.enumerated() {
+                let cell = Self.cut(cell, to: widths[index])
+                let padding = String(repeating: " ", count: widths[index] - cell.count)
+                line += (index > 0 ? Self.gap : "") + (rightAligned.contains(index) ? padding + cell : cell + padding)
+            }
+            while line.last == " " { line.removeLast() }
+            return line
+        }.joined(separator: "\n")
+    }
+
+    /// As wide as the widest cell; when that is too much together, the widest columns give way.
+    private var widths: [Int] {
+        var widths = headers.indices.map { column in ([headers] + rows).map { $0[column].count }.max() ?? 0 }
+        let room = Self.width - Self.gap.count * (headers.count - 1)
+        while widths.reduce(0, +) > room, let widest = widths.max(), widest > 4,
+            let column = widths.lastIndex(of: widest)
+        {
+            widths[column] -= 1
+        }
+        return widths
+    }
+
+    private static func cut(_ text: String, to width: Int) -> String {
+        text.count <= width ? text : text.prefix(width - 1) + "…"
+    }
+}
+
+extension Character {
+    fileprivate var isControl: Bool { unicodeScalars.contains { $0.properties.generalCategory == .control } }
+}

@@ -1,0 +1,63 @@
+internal import Core
+
+extension Command {
+    static let tenants: [Command] = [
+        AdminCommand.one(
+            "tenant create",
+            "make a tenant (operator)",
+            arguments: [Argument("NAME", "what it is called")],
+            example: "touchline tenant create acme"
+        ) { invocation throws(Failure) in
+            .init(method: "POST", path: "/v1/tenants", body: ["name": .string(invocation.words[0])])
+        },
+        AdminCommand.list(
+            "tenant list",
+            "all tenants (operator)",
+            columns: [.init("TENANT", "tenant"), .init("NAME", "name")],
+            example: "touchline tenant list"
+        ) { _ in "/v1/tenants" },
+    ]
+
+    static let keys: [Command] = [
+        AdminCommand.one(
+            "key create",
+            "make an API key of a tenant; its secret is shown once",
+            options: [
+                Option("--role", "ROLE", "admin, feed, app or read"),
+                Option("--expires-at", "TIME", "RFC 3339; else it does not expire"),
+            ],
+            example: "touchline key create --tenant t_01 --role feed"
+        ) { invocation throws(Failure) in
+            .init(
+                method: "POST",
+                path: AdminCommand.path("tenants", try invocation.required("--tenant"), "keys"),
+                body: .members([
+                    ("role", .string(try invocation.required("--role"))),
+                    ("expires_at", AdminCommand.text("--expires-at", invocation)),
+                ])
+            )
+        },
+        AdminCommand.list(
+            "key list",
+            "a tenant's keys, without their secrets",
+            columns: [
+                .init("KEY", "key"), .init("ROLE", "role"), .init("EXPIRES", "expires_at"),
+                .init("REVOKED", "revoked_at"),
+            ],
+            example: "touchline key list --tenant t_01"
+        ) { invocation throws(Failure) in
+            AdminCommand.path("tenants", try invocation.required("--tenant"), "keys")
+        },
+        AdminCommand.one(
+            "key delete",
+            "revoke a key at once",
+            arguments: [Argument("KEY", "k_…, not the secret")],
+            example: "touchline key delete k_01 --tenant t_01"
+        ) { invocation throws(Failure) in
+            .init(
+                method: "DELETE",
+                path: AdminCommand.path("tenants", try invocation.required("--tenant"), "keys", invocation.words[0])
+            )
+        },
+    ]
+}

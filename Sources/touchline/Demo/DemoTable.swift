@@ -1,0 +1,55 @@
+/// The demo's last table: what became of each version.
+struct DemoTable: Sendable {
+    /// The answer of `GET /v1/matches/{match}/deliveries`.
+    struct Deliveries: Decodable, Sendable {
+        let version: Int
+        let merged_versions: Int
+        let turns: [Turn]
+
+        var isDone: Bool { turns.allSatisfy { $0.state == "done" && $0.waiting ?? 0 == 0 } }
+    }
+
+    struct Turn: Decodable, Sendable {
+        let target: String
+        let environment: String
+        let cadence: String
+        /// The first version of the turn, and the last.
+        let versions: [Int]
+        let state: String
+        let accepted: Int
+        let removed: Int
+        let waiting: Int?
+    }
+
+    let deliveries: Deliveries
+    let script: MatchScript
+
+    /// A row per version that was sent: pushes on channels, accepted update tokens, what was merged into it, and removed.
+    var text: String {
+        var table = Table(
+            ["VERSION", "WHAT", "CHANNEL", "TOKENS", "MERGED", "REMOVED"],
+            rightAligned: [0, 2, 3, 4, 5]
+        )
+        for version in 1...max(1, deliveries.version) {
+            let turns = deliveries.turns.filter { $0.versions.last == version }
+            let channel = turns.filter { $0.target == "channel" }.reduce(0) { $0 + $1.accepted }
+            let tokens = turns.filter { $0.target == "tokens" }.reduce(0) { $0 + $1.accepted }
+            let merged = deliveries.turns.filter { skipped($0, version) }.count
+            let removed = turns.reduce(0) { $0 + $1.removed }
+            table.add(["\(version)", what(version), "\(channel)", "\(tokens)", "\(merged)", "\(removed)"])
+        }
+        return table.text
+    }
+
+    /// Whether a turn took a newer version up instead of this one.
+    private func skipped(_ turn: Turn, _ version: Int) -> Bool {
+        guard let first = turn.versions.first, let last = turn.versions.last else { return false }
+        return first <= version && version < last
+    }
+
+    private func what(_ version: Int) -> String {
+        guard version <= script.steps.count else { return "" }
+        let step = script.steps[version - 1]
+        return "\(step.state.clock) \(step.state.score)\(step.kind == .end ? ", end" : "")"
+    }
+}

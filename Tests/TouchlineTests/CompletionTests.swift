@@ -1,0 +1,42 @@
+import Testing
+
+@testable import touchline
+
+@Suite("Completion")
+struct CompletionTests {
+    private func after(_ line: String) -> [String] {
+        Completion.candidates(after: line.split(separator: " ").map(String.init), among: Command.all)
+    }
+
+    @Test("offers commands and nouns, then verbs, then options")
+    func offers() {
+        #expect(after("").contains("serve"))
+        #expect(after("").filter { $0 == "match" }.count == 1)
+        #expect(after("match") == ["create", "list", "show", "deliveries", "delete"])
+        #expect(after("match show").contains("--json"))
+        #expect(!after("match show --json").contains("--json"))
+    }
+
+    @Test(
+        "offers nothing for a value, and nothing behind an unknown word",
+        arguments: ["replay --speed", "xyzzy", "match x"]
+    )
+    func offersNothing(line: String) {
+        #expect(after(line).isEmpty)
+    }
+}
+
+@Suite("A table")
+struct TableTests {
+    @Test("fits 80 columns: the widest cells give way")
+    func fits() {
+        var table = Table(["NAME", "N"], rightAligned: [1])
+        table.add([String(repeating: "x", count: 200), "1"])
+        table.add(["two\nlines", "22"])
+        let lines = table.text.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines.allSatisfy { $0.count <= 80 })
+        #expect(lines[1].hasSuffix("…   1"))
+        #expect(lines[2].hasPrefix("two lines "))
+    }
+}
