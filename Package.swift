@@ -135,7 +135,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TouchlineTests",
-            dependencies: ["Core", "HTTP2", "touchline", "TestSupport"],
+            dependencies: ["Core", "EventLoop", "HTTP2", "HTTPServer", "touchline", "TestSupport"],
             swiftSettings: common
         ),
         .testTarget(name: "TidyTests", swiftSettings: common),
