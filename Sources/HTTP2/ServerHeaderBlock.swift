@@ -73,8 +73,13 @@ package struct HTTP2HeaderBlock: Sendable, Equatable {
 
 /// A request with its whole body, as it came on a stream.
 package struct HTTP2ServerRequest: Sendable {
-    package var head = HTTP2HeaderBlock()
-    package var body: [UInt8] = []
+    package var head: HTTP2HeaderBlock
+    package var body: [UInt8]
+
+    package init(head: HTTP2HeaderBlock = HTTP2HeaderBlock(), body: [UInt8] = []) {
+        self.head = head
+        self.body = body
+    }
 }
 
 extension HTTPRequest {

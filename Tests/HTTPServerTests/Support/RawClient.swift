@@ -84,6 +84,13 @@ actor RawClient {
         return received
     }
 
+    /// The frames that came so far, once `isEnough` says so or the server has closed.
+    func frames(until isEnough: @Sendable ([String]) -> Bool) async -> [String] {
+        describeFrames(await receive { isEnough(describeFrames($0)) })
+    }
+
+    var receivedBytes: Int { received.count }
+
     /// All that came until the server closed.
     func receiveAll() async -> String {
         String(decoding: await receive { _ in false }, as: UTF8.self)

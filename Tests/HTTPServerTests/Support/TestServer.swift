@@ -27,7 +27,7 @@ final class TestHandler: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
         var cancelled = 0
         var began = 0
         var watcher: CheckedContinuation<Void, Never>?
@@ -56,43 +56,50 @@ final class TestHandler: Sendable {
     }
 
     private func wait() async {
+        let number = state.withLock { state in
+            state.began += 1
+            return state.began
+        }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let watcher = state.withLock { state in
-                    state.waiting.append(continuation)
-                    state.began += 1
+                    state.waiting[number] = continuation
                     return state.takeWatcher()
                 }
                 watcher?.resume()
+                if Task.isCancelled { release(number) }
             }
         } onCancel: {
             state.withLock { $0.cancelled += 1 }
-            release()
+            release(number)
         }
+    }
+
+    private func release(_ number: Int) {
+        let (waiting, watcher) = state.withLock { state in
+            (state.waiting.removeValue(forKey: number), state.takeWatcher())
+        }
+        waiting?.resume()
+        watcher?.resume()
     }
 
     /// Lets everyone go who waits.
     func release() {
-        let (waiting, watcher) = state.withLock { state in
-            defer { state.waiting = [] }
-            return (state.waiting, state.takeWatcher())
-        }
-        for continuation in waiting { continuation.resume() }
-        watcher?.resume()
+        for number in state.withLock({ Array($0.waiting.keys) }) { release(number) }
     }
 
-    /// Returns when so many handlers have begun to wait, or were cancelled.
-    func until(began: Int = 0, cancelled: Int = 0) async {
+    /// Returns when so many handlers wait, and so many were cancelled.
+    func until(waiting: Int = 0, cancelled: Int = 0) async {
         while true {
             await withCheckedContinuation { continuation in
                 let isReached = state.withLock { state in
-                    guard state.began < began || state.cancelled < cancelled else { return true }
+                    guard state.waiting.count < waiting || state.cancelled < cancelled else { return true }
                     state.watcher = continuation
                     return false
                 }
                 if isReached { continuation.resume() }
             }
-            if state.withLock({ $0.began >= began && $0.cancelled >= cancelled }) { return }
+            if state.withLock({ $0.waiting.count >= waiting && $0.cancelled >= cancelled }) { return }
         }
     }
 }
