@@ -1,0 +1,117 @@
+package import APNsProtocol
+package import Core
+internal import PostgreSQL
+
+/// A match's newest version and the app that it goes out for, as read at one moment.
+package struct MatchState: Sendable {
+    package let key: MatchKey
+    /// The database's clock when this was read.
+    package let now: Moment
+    package let head: MatchHead
+    package let bundle: BundleID
+    /// JSON, as it came.
+    package let contentState: String
+    package let acceptedAt: Moment
+    package let staleAfter: Duration?
+    /// A number's text, as it came.
+    package let relevanceScore: String?
+    package let apsExtra: String?
+    /// The pending alert, if ``MatchHead/alertExpiresAt`` says that it is; JSON, as it came.
+    package let alert: String?
+    /// The version that ``lastStamp`` belongs to.
+    package let stampedVersion: Int64
+    /// UNIX seconds; 0: none yet.
+    package let lastStamp: Int64
+    package let endRequestedAt: Moment?
+    package let dismissAfter: Duration?
+    package let isDeleted: Bool
+    package let isPaused: Bool
+    /// nil: the app does not exist in this environment (any more).
+    package let app: AppState?
+
+    package var isStamped: Bool { stampedVersion == head.version }
+}
+
+/// What sending has to know of an app.
+package struct AppState: Sendable {
+    package let key: AppKey
+    /// Changes whenever the app's key does.
+    package let credential: Int64
+    package let declaresFrequentUpdates: Bool
+    package let frequent: PacingLimits
+    package let standard: PacingLimits
+    package let staleAfter: Duration
+    package let tokensStopped: String?
+    package let channelsStopped: String?
+    package let isPaused: Bool
+
+    package func limits(for cadence: Cadence) -> PacingLimits {
+        switch cadence {
+        case .frequent: frequent
+        case .standard: standard
+        case .any: declaresFrequentUpdates ? frequent : standard
+        }
+    }
+}
+
+extension MatchState {
+    /// Parameters: tenant, match, environment.
+    static let sql = """
+        SELECT m.tenant_id, m.match_id, clock_timestamp(), m.version, m.urgent_version, m.alert_version,
+               CASE WHEN m.alert IS NOT NULL THEN m.alert_expires_at END, m.end_version, m.bundle, m.content_state,
+               m.accepted_at, m.stale_after, m.relevance_score, m.aps_extra, m.alert, m.stamped_version, m.last_stamp,
+               m.end_requested_at, m.dismiss_after, m.deleted_at IS NOT NULL,
+               m.paused_at IS NOT NULL OR t.paused_at IS NOT NULL,
+               a.environment, a.credential_id, a.frequent_updates_declared, a.frequent_gap_seconds,
+               a.frequent_urgent_per_hour, a.standard_gap_seconds, a.standard_urgent_per_hour, a.stale_after,
+               a.tokens_stopped, a.channels_stopped, a.paused_at IS NOT NULL
+        FROM matches m
+        LEFT JOIN tenants t ON t.tenant_id = m.tenant_id
+        LEFT JOIN apps a ON a.tenant_id = m.tenant_id AND a.bundle = m.bundle AND a.environment = $3
+        WHERE m.tenant_id = $1 AND m.match_id = $2
+        """
+
+    static func statement(_ key: MatchKey, _ environment: APNsEnvironment) -> PGStatement {
+        PGStatement(sql, key.parameters + [.text(environment.rawValue)])
+    }
+
+    init(_ row: PGRow) {
+        key = row.matchKey(0)
+        now = row.moment(2)
+        head = MatchHead(
+            version: row.int(3),
+            urgentVersion: row.int(4),
+            alertVersion: row.int(5),
+            alertExpiresAt: row.optionalMoment(6),
+            endVersion: row.optionalInt(7)
+        )
+        bundle = row.wrapped(8)
+        contentState = row.text(9)
+        acceptedAt = row.moment(10)
+        staleAfter = row.optionalInt(11).map { .seconds($0) }
+        relevanceScore = row.optionalText(12)
+        apsExtra = row.optionalText(13)
+        alert = row.optionalText(14)
+        stampedVersion = row.int(15)
+        lastStamp = row.int(16)
+        endRequestedAt = row.optionalMoment(17)
+        dismissAfter = row.optionalInt(18).map { .seconds($0) }
+        isDeleted = row.bool(19)
+        isPaused = row.bool(20)
+        app = row.isNull(21) ? nil : AppState(row, tenant: key.tenant, bundle: bundle)
+    }
+}
+
+extension AppState {
+    fileprivate init(_ row: PGRow, tenant: TenantID, bundle: BundleID) {
+        key = AppKey(tenant: tenant, bundle: bundle, environment: row.value(21))
+        credential = row.int(22)
+        declaresFrequentUpdates = row.bool(23)
+        frequent = PacingLimits(gap: .seconds(row.int(24)), urgentPerHour: Int(row.int(25)))
+        standard = PacingLimits(gap: .seconds(row.int(26)), urgentPerHour: Int(row.int(27)))
+        staleAfter = .seconds(row.int(28))
+        tokensStopped = row.optionalText(29)
+        channelsStopped = row.optionalText(30)
+        isPaused = row.bool(31)
+    }
+}

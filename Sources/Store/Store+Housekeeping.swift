@@ -1,0 +1,174 @@
+package import Core
+package import PostgreSQL
+
+/// A match that the housekeeper is to look at.
+package struct MatchDuty: Sendable {
+    package let match: MatchKey
+    package let kickoffAt: Moment
+    package let lastActivityAt: Moment
+    package let endDueAt: Moment?
+    package let endRequestedAt: Moment?
+    package let hasEnded: Bool
+    package let isCalledOff: Bool
+    /// The database's clock.
+    package let now: Moment
+    /// The claim's mark: writes hold only while it stands.
+    package let claimedUntil: PGTimestamp
+}
+
+extension Store {
+    /// Claims matches whose time has come.
+    ///
+    /// - Returns: The claimed, and when the next one's time comes.
+    package func claimMatchDuties(
+        limit: Int,
+        lease: Duration,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> (duties: [MatchDuty], next: Duration?) {
+        let results = try await pipeline(
+            [
+                PGStatement(
+                    """
+                    WITH due AS (
+                        SELECT tenant_id, match_id FROM matches WHERE housekeep_at <= now()
+                        ORDER BY housekeep_at LIMIT $1 FOR UPDATE SKIP LOCKED
+                    )
+                    UPDATE matches m SET housekeep_at = now() + make_interval(secs => $2)
+                    FROM due d WHERE (m.tenant_id, m.match_id) = (d.tenant_id, d.match_id)
+                    RETURNING m.tenant_id, m.match_id, m.kickoff_at, m.accepted_at, m.end_due_at, m.end_requested_at,
+                        m.end_version IS NOT NULL,
+                        m.deleted_at IS NOT NULL OR m.status IN ('postponed', 'abandoned'), clock_timestamp(),
+                        m.housekeep_at
+                    """,
+                    [.int(limit), .seconds(lease)]
+                ),
+                PGStatement(
+                    """
+                    SELECT (extract(epoch FROM least(
+                        (SELECT min(housekeep_at) FROM matches), (SELECT min(next_at) FROM channels)
+                    ) - clock_timestamp()) * 1000)::bigint
+                    """
+                ),
+            ],
+            by: deadline
+        )
+        let duties = results[0].map { row in
+            MatchDuty(
+                match: row.matchKey(0),
+                kickoffAt: row.moment(2),
+                lastActivityAt: row.moment(3),
+                endDueAt: row.optionalMoment(4),
+                endRequestedAt: row.optionalMoment(5),
+                hasEnded: row.bool(6),
+                isCalledOff: row.bool(7),
+                now: row.moment(8),
+                claimedUntil: row.timestamp(9)
+            )
+        }
+        return (duties, results[1].first?.optionalInt(0).map { .milliseconds(max(0, $0)) })
+    }
+
+    /// Looks at a match again later, unless an event has set its time meanwhile.
+    package func lookAgain(
+        at duty: MatchDuty,
+        _ moment: Moment?,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) {
+        _ = try await query(
+            "UPDATE matches SET housekeep_at = $3 WHERE tenant_id = $1 AND match_id = $2 AND housekeep_at = $4",
+            duty.match.parameters + [.moment(moment), .timestamp(duty.claimedUntil)],
+            by: deadline
+        )
+    }
+
+    /// Makes the end the match's newest version, once; the housekeeper looks at it again in a second.
+    ///
+    /// - Returns: That version; nil: it has ended already.
+    package func end(_ match: MatchKey, by deadline: ContinuousClock.Instant) async throws(StoreError) -> Int64? {
+        try await pipeline(
+            [
+                PGStatement("SELECT touchline_end($1, $2)", match.parameters),
+                PGStatement(
+                    """
+                    UPDATE matches SET housekeep_at = now() + interval '1 second'
+                    WHERE tenant_id = $1 AND match_id = $2
+                    """,
+                    match.parameters
+                ),
+            ],
+            by: deadline
+        )[0].first?.optionalInt(0)
+    }
+
+    /// What an ended match still waits for: targets that lack the end, and stragglers.
+    package func lacksEnd(_ match: MatchKey, by deadline: ContinuousClock.Instant) async throws(StoreError) -> Bool {
+        try await query(
+            """
+            SELECT EXISTS (SELECT FROM targets t JOIN matches m USING (tenant_id, match_id)
+                           WHERE t.tenant_id = $1 AND t.match_id = $2 AND t.reached_version < m.version)
+                OR EXISTS (SELECT FROM stragglers WHERE tenant_id = $1 AND match_id = $2)
+            """,
+            match.parameters,
+            by: deadline
+        ).first?.bool(0) ?? false
+    }
+
+    /// Sets when a match's open channels go, and drops those that never came to be.
+    package func scheduleChannelDeletion(
+        _ match: MatchKey,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) {
+        _ = try await query(
+            """
+            UPDATE channels c SET
+                state = CASE WHEN c.state = 'pending' THEN 'deleted' ELSE c.state END,
+                next_at = CASE WHEN c.state = 'open' THEN now() + make_interval(secs => a.channel_linger) END
+            FROM apps a
+            WHERE c.tenant_id = $1 AND c.match_id = $2 AND c.state IN ('pending', 'open')
+              AND (c.state = 'pending' OR c.next_at IS NULL)
+              AND (a.tenant_id, a.bundle, a.environment) = (c.tenant_id, c.bundle, c.environment)
+            """,
+            match.parameters,
+            by: deadline
+        )
+    }
+
+    /// Removes an ended match's update tokens, at most `limit` at a time.
+    ///
+    /// - Returns: Whether there may be more.
+    package func removeTokens(
+        of match: MatchKey,
+        limit: Int,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Bool {
+        try await pipeline(
+            [
+                PGStatement(
+                    """
+                    DELETE FROM activities WHERE ctid = ANY (ARRAY(
+                        SELECT ctid FROM activities a WHERE a.tenant_id = $1 AND a.match_id = $2
+                          AND NOT EXISTS (SELECT FROM stragglers s WHERE (s.tenant_id, s.match_id, s.activity)
+                              = (a.tenant_id, a.match_id, a.activity))
+                        LIMIT $3))
+                    """,
+                    match.parameters + [.int(limit)]
+                )
+            ],
+            by: deadline
+        )[0].affectedRows == limit
+    }
+
+    /// Forgets events older than two days, a bounded number at a time.
+    ///
+    /// - Returns: How many went.
+    package func pruneEvents(limit: Int, by deadline: ContinuousClock.Instant) async throws(StoreError) -> Int {
+        try await query(
+            """
+            DELETE FROM events WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM events WHERE received_at < now() - interval '48 hours' LIMIT $1))
+            """,
+            [.int(limit)],
+            by: deadline
+        ).affectedRows
+    }
+}

@@ -1,0 +1,252 @@
+package import APNsProtocol
+package import Core
+internal import PostgreSQL
+
+/// One update token to be sent to.
+package struct TokenRow: Sendable {
+    package let number: Int64
+    package let activity: ActivityID
+    package let token: DeviceToken
+}
+
+/// What a sweep reads for one page.
+package struct TokenPage: Sendable {
+    package let state: MatchState
+    package let rows: [TokenRow]
+    package let page: Sweep.Page
+}
+
+/// What a page's outcomes leave to be written.
+package struct PageResult: Sendable {
+    /// APNs called them dead, as of that moment; nil: now.
+    package var dead: [(row: TokenRow, asOf: Moment?)] = []
+    package var refused: [(row: TokenRow, reason: String)] = []
+    package var stragglers: [Straggler] = []
+
+    package init() {}
+}
+
+// A holder's reads and writes.
+extension Store {
+    /// Reads the match, then the page's rows, then the highest row number, in one round trip.
+    ///
+    /// In this order: a row that is in no page was committed after this match's version was, and its registration
+    /// compared itself with that version.
+    /// - Returns: nil if the match is not there.
+    package func readPage(
+        of target: TargetKey,
+        _ range: Sweep.Range,
+        limit: Int,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> TokenPage? {
+        let shard: [PGValue] =
+            target.match.parameters + [
+                .text(target.environment.rawValue), .text(target.cadence.rawValue), .int(target.shard),
+            ]
+        let results = try await pipeline(
+            [
+                MatchState.statement(target.match, target.environment),
+                PGStatement(
+                    """
+                    SELECT row_no, activity, token FROM activities
+                    WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND shard = $5
+                      AND refused_reason IS NULL AND row_no > $6 AND row_no <= $7
+                    ORDER BY row_no LIMIT $8
+                    """,
+                    shard + [.int(range.after), .int(range.through), .int(limit)]
+                ),
+                PGStatement(
+                    """
+                    SELECT max(row_no) FROM activities
+                    WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND shard = $5
+                      AND refused_reason IS NULL
+                    """,
+                    shard
+                ),
+            ],
+            by: deadline
+        )
+        guard let match = results[0].first else { return nil }
+        let rows = results[1].map { row in
+            TokenRow(number: row.int(0), activity: row.wrapped(1), token: row.wrapped(2))
+        }
+        return TokenPage(
+            state: MatchState(match),
+            rows: rows,
+            page: Sweep.Page(
+                range: range,
+                lastRow: rows.last?.number,
+                isFull: rows.count == limit,
+                highestRow: results[2].first?.optionalInt(0) ?? 0
+            )
+        )
+    }
+
+    /// Reads a match and its app in `environment`.
+    package func matchState(
+        _ key: MatchKey,
+        in environment: APNsEnvironment,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> MatchState? {
+        let statement = MatchState.statement(key, environment)
+        return try await query(statement.sql, statement.parameters, by: deadline).first.map(MatchState.init)
+    }
+
+    /// Gives the newest version its stamp, committed before a byte goes out.
+    ///
+    /// - Returns: The match as it is then; unstamped if another version or another process came in between.
+    package func stamp(
+        _ state: MatchState,
+        with stamp: Int64,
+        in environment: APNsEnvironment,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> MatchState? {
+        let results = try await pipeline(
+            [
+                PGStatement(
+                    """
+                    UPDATE matches
+                    SET last_stamp = $3, stamped_version = version,
+                        merged_versions = merged_versions + version - stamped_version - 1
+                    WHERE tenant_id = $1 AND match_id = $2 AND version = $4 AND stamped_version = $5
+                    """,
+                    state.key.parameters + [.int(stamp), .int(state.head.version), .int(state.stampedVersion)]
+                ),
+                MatchState.statement(state.key, environment),
+            ],
+            by: deadline
+        )
+        return results[1].first.map(MatchState.init)
+    }
+
+    /// Writes a page's outcomes and the sweep as it stands after it.
+    ///
+    /// What APNs said of tokens is written in any case; the rest only under the lease.
+    /// - Returns: false: the lease is lost.
+    package func commitPage(
+        _ record: TargetRecord,
+        _ result: PageResult,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Bool {
+        // A cursor that a crash of the database takes back is a page sent twice: no reason to wait for its disk.
+        let unhurried = PGStatement("SELECT set_config('synchronous_commit', 'off', true)")
+        let statements =
+            [unhurried, update(record, set: "backoff = 0", [])] + outcomeStatements(result, of: record.key.match)
+        return try await pipeline(statements, by: deadline)[1].affectedRows == 1
+    }
+
+    /// Ends a turn: the target has reached `record.sweep.reached`.
+    ///
+    /// The match's row is locked, so that an event either sees the target at rest and marks it due, or is seen here.
+    /// - Returns: false: the lease is lost.
+    package func finishTurn(
+        _ record: TargetRecord,
+        _ result: PageResult,
+        turn: TurnRecord,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Bool {
+        var rested = record
+        rested.counts = TurnCounts()
+        let statements =
+            [
+                lockMatch(record.key.match),
+                update(
+                    rested,
+                    set: """
+                        lease_until = NULL, backoff = 0, due_at = CASE WHEN (SELECT m.version FROM matches m
+                            WHERE m.tenant_id = $1 AND m.match_id = $2) > $8 THEN clock_timestamp() END
+                        """,
+                    []
+                ),
+                turn.statement(of: record.key, epoch: record.epoch),
+            ] + outcomeStatements(result, of: record.key.match)
+        return try await pipeline(statements, by: deadline)[1].affectedRows == 1
+    }
+
+    /// Gives a target back before it has reached the match's version.
+    ///
+    /// - Parameters:
+    ///   - record: The target as it stands.
+    ///   - delay: How long it waits; nil: it leaves the due set until something marks it again.
+    ///   - seen: The match's version that this was decided by. If there is a newer one, the target is due at once.
+    ///   - deadline: For the round trip.
+    /// - Returns: false: the lease was lost already.
+    /// - Throws: ``StoreError``.
+    @discardableResult
+    package func release(
+        _ record: TargetRecord,
+        after delay: Duration?,
+        seen: Int64,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Bool {
+        let statements = [
+            lockMatch(record.key.match),
+            update(
+                record,
+                set: """
+                    lease_until = NULL, backoff = $33, due_at = CASE WHEN (SELECT m.version FROM matches m
+                        WHERE m.tenant_id = $1 AND m.match_id = $2) > $34::bigint THEN clock_timestamp()
+                        ELSE clock_timestamp() + make_interval(secs => $35) END
+                    """,
+                [.int(record.backoff), .int(seen), delay.map { .seconds($0) } ?? .null]
+            ),
+        ]
+        return try await pipeline(statements, by: deadline)[1].affectedRows == 1
+    }
+
+    private func lockMatch(_ key: MatchKey) -> PGStatement {
+        PGStatement("SELECT 1 FROM matches WHERE tenant_id = $1 AND match_id = $2 FOR UPDATE", key.parameters)
+    }
+
+    /// Sets the sweep, the counts and `assignments`, under the lease. `$8` is the version reached; `more` begins at `$33`.
+    private func update(_ record: TargetRecord, set assignments: String, _ more: [PGValue]) -> PGStatement {
+        let columns = "\(Sweep.columns), \(TurnCounts.columns)"
+        let places = (8...32).map { "$\($0)" }.joined(separator: ", ")
+        return PGStatement(
+            """
+            UPDATE targets SET (\(columns)) = (\(places)), \(assignments)
+            WHERE tenant_id = $1 AND match_id = $2 AND kind = $3 AND environment = $4 AND cadence = $5 AND shard = $6
+              AND lease_epoch = $7 AND lease_until IS NOT NULL
+            """,
+            record.key.parameters + [.int(record.epoch)] + record.sweep.parameters + record.counts.parameters + more
+        )
+    }
+
+    func outcomeStatements(_ result: PageResult, of match: MatchKey) -> [PGStatement] {
+        var statements: [PGStatement] = []
+        if !result.dead.isEmpty { statements.append(removeDead(result.dead, of: match)) }
+        if !result.refused.isEmpty { statements.append(setAside(result.refused, of: match)) }
+        if !result.stragglers.isEmpty { statements.append(Straggler.statement(result.stragglers, of: match)) }
+        return statements
+    }
+
+    /// Removes tokens that APNs called dead, unless they were registered again since, or replaced.
+    private func removeDead(_ dead: [(row: TokenRow, asOf: Moment?)], of match: MatchKey) -> PGStatement {
+        PGStatement(
+            """
+            DELETE FROM activities a
+            USING unnest($3::text[], $4::text[], $5::timestamptz[]) AS d (activity, token, as_of)
+            WHERE a.tenant_id = $1 AND a.match_id = $2 AND a.activity = d.activity AND a.token = d.token
+              AND a.registered_at <= coalesce(d.as_of, now())
+            """,
+            match.parameters + [
+                .textArray(dead.map(\.row.activity.text)), .textArray(dead.map(\.row.token.text)),
+                .timestampArray(dead.map { $0.asOf.map { PGTimestamp(unixMilliseconds: $0.milliseconds) } }),
+            ]
+        )
+    }
+
+    private func setAside(_ refused: [(row: TokenRow, reason: String)], of match: MatchKey) -> PGStatement {
+        PGStatement(
+            """
+            UPDATE activities a SET refused_reason = r.reason
+            FROM unnest($3::text[], $4::text[], $5::text[]) AS r (activity, token, reason)
+            WHERE a.tenant_id = $1 AND a.match_id = $2 AND a.activity = r.activity AND a.token = r.token
+            """,
+            match.parameters + [
+                .textArray(refused.map(\.row.activity.text)), .textArray(refused.map(\.row.token.text)),
+                .textArray(refused.map(\.reason)),
+            ]
+        )
+    }
+}

@@ -1,0 +1,144 @@
+import APNsProtocol
+import Core
+import Store
+import TestSupport
+import Testing
+
+@Suite("Registering activities", .database, .timeLimit(.minutes(1)))
+struct ActivityStoreTests {
+    private func claim(_ match: SendingFixture) async throws -> [ClaimedStraggler] {
+        try await match.store.claimStragglers(limit: 100, lease: .seconds(10), by: SendingFixture.soon).claimed
+    }
+
+    @Test("nothing is behind at version 0; later, whoever shows less or says nothing is")
+    func behind() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        #expect(try await match.register([try match.registration("a")]) == [.stored(version: 0, behind: false)])
+        try await match.event("1")
+        try await match.event("2")
+        let answers = try await match.register([
+            try match.registration("a", shown: 2), try match.registration("b", shown: 1),
+            try match.registration("c"),
+        ])
+        #expect(
+            answers == [
+                .stored(version: 2, behind: false), .stored(version: 2, behind: true),
+                .stored(version: 2, behind: true),
+            ]
+        )
+        let stragglers = try await claim(match)
+        #expect(Set(stragglers.map(\.row.activity.text)) == ["b", "c"])
+        #expect(try await claim(match).isEmpty)
+    }
+
+    @Test("an unknown match and an environment without an app are told apart")
+    func refusals() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        let answers = try await match.register([
+            try match.registration("a", environment: .sandbox), try match.registration("b"),
+        ])
+        #expect(answers == [.noApp, .stored(version: 0, behind: false)])
+        let nowhere = MatchKey(tenant: match.tenant, match: MatchID(unchecked: "nowhere"))
+        let lost = try await match.store.register(
+            [try match.registration("a")],
+            match: nowhere,
+            by: SendingFixture.soon
+        )
+        #expect(lost == [.matchNotFound])
+    }
+
+    @Test("a new token or cadence gives the row a new number; the same again keeps it")
+    func moves() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        func number() async throws -> String? { try await match.value("SELECT row_no FROM activities") }
+        try await match.register([try match.registration("a", token: "aa")])
+        let first = try await number()
+        try await match.register([try match.registration("a", token: "aa")])
+        #expect(try await number() == first)
+        try await match.register([try match.registration("a", token: "bb")])
+        let rotated = try await number()
+        #expect(rotated != first)
+        try await match.register([try match.registration("a", token: "bb", frequent: false)])
+        #expect(try await number() != rotated)
+        #expect(try await match.value("SELECT cadence FROM activities") == "standard")
+        #expect(try await match.value("SELECT count(*) FROM targets") == "2")
+    }
+
+    @Test("without the app's declaration every phone is standard")
+    func declaration() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store(), declaresFrequent: false)
+        try await match.register([try match.registration("a", frequent: true)])
+        #expect(try await match.value("SELECT cadence FROM activities") == "standard")
+    }
+
+    @Test("an activity twice in one call counts as its last")
+    func twice() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        let answers = try await match.register([
+            try match.registration("a", token: "aa"), try match.registration("a", token: "bb"),
+        ])
+        #expect(answers.count == 2)
+        #expect(try await match.value("SELECT token FROM activities") == "bb")
+    }
+
+    @Test("removing answers whether there was one, and takes its straggler along")
+    func removal() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.event("1")
+        try await match.register([try match.registration("a")])
+        let activity = ActivityID(unchecked: "a")
+        #expect(try await match.store.removeActivity(activity, match: match.key, by: SendingFixture.soon))
+        #expect(!(try await match.store.removeActivity(activity, match: match.key, by: SendingFixture.soon)))
+        #expect(try await match.value("SELECT count(*) FROM stragglers") == "0")
+    }
+
+    @Test("registrations and events at once: whoever is not swept is a straggler", arguments: 0..<6)
+    func race(round: Int) async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store(limit: 8))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask { try await match.register([try match.registration("a\(number)", shown: 0)]) }
+                if number % 5 == 0 { group.addTask { try await match.event("e\(number)") } }
+            }
+            try await group.waitForAll()
+        }
+        // Every token is a straggler of the newest version, or its shard is due and will be swept.
+        let isDue = try await match.value("SELECT count(*) FROM targets WHERE due_at IS NOT NULL") != "0"
+        let lost = try await match.value(
+            """
+            SELECT count(*) FROM activities a WHERE NOT EXISTS (SELECT FROM stragglers s
+                WHERE s.activity = a.activity AND s.version = (SELECT version FROM matches))
+            """
+        )
+        #expect(isDue || lost == "0")
+    }
+
+    @Test("what became of stragglers is written, unless they were armed again since")
+    func finishing() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.event("1")
+        try await match.register(["a", "b"].map { try match.registration($0) })
+        let claimed = try await claim(match)
+        #expect(claimed.count == 2)
+        try await match.register([try match.registration("b")])
+        let state = try #require(
+            try await match.store.matchState(match.key, in: .production, by: SendingFixture.soon)
+        )
+        var counts = TurnCounts()
+        counts.accepted = 2
+        let turn = TurnRecord(from: 1, to: 1, priority: 5, acceptedAt: state.acceptedAt, counts: counts)
+        for _ in 0..<2 {
+            try await match.store.finishStragglers(
+                of: match.key,
+                done: claimed,
+                result: PageResult(),
+                turns: [(claimed[0].target, turn)],
+                by: SendingFixture.soon
+            )
+        }
+        #expect(try await match.value("SELECT string_agg(activity, ',') FROM stragglers") == "b")
+        let deliveries = try #require(try await match.store.deliveries(of: match.key, by: SendingFixture.soon))
+        #expect(deliveries.turns.map(\.isOfStragglers) == [true])
+        #expect(deliveries.turns[0].counts.accepted == 4)
+    }
+}
