@@ -12,7 +12,7 @@ struct CompletionTests {
     func offers() {
         #expect(after("").contains("serve"))
         #expect(after("").filter { $0 == "match" }.count == 1)
-        #expect(after("match") == ["create", "list", "show", "deliveries", "delete"])
+        #expect(after("match") == ["create", "list", "show", "deliveries", "change", "delete"])
         #expect(after("match show").contains("--json"))
         #expect(!after("match show --json").contains("--json"))
     }

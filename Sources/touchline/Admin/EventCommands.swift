@@ -41,7 +41,7 @@ extension Command {
             "a match's events, as they came in",
             arguments: [Argument("MATCH", "its id")],
             columns: [
-                .init("EVENT", "id"), .init("KIND", "kind"), .init("IMPORTANCE", "importance"),
+                .init("EVENT", "event"), .init("KIND", "kind"), .init("IMPORTANCE", "importance"),
                 .init("STATUS", "status"), .init("VERSION", "version"), .init("RECEIVED", "received_at"),
             ],
             example: "touchline event list worldcup-2022/64"

@@ -61,43 +61,23 @@ extension Command {
             example: "touchline match deliveries worldcup-2022/64"
         ) { invocation in AdminCommand.path("matches", invocation.words[0], "deliveries") },
         AdminCommand.one(
+            "match change",
+            "pause or resume a match",
+            arguments: [match],
+            options: [Option("--paused", "YES|NO", "whether its pushes wait; its end still goes out")],
+            example: "touchline match change worldcup-2022/64 --paused yes"
+        ) { invocation throws(Failure) in
+            .init(
+                method: "PATCH",
+                path: AdminCommand.path("matches", invocation.words[0]),
+                body: .members([("paused", try AdminCommand.yesOrNo("--paused", invocation))])
+            )
+        },
+        AdminCommand.one(
             "match delete",
             "delete a match, and its channels",
             arguments: [match],
             example: "touchline match delete worldcup-2022/64"
         ) { invocation in .init(method: "DELETE", path: AdminCommand.path("matches", invocation.words[0])) },
-    ]
-
-    static let channels: [Command] = [
-        AdminCommand.one(
-            "channel show",
-            "the channel that an app passes to its Live Activity",
-            arguments: [match],
-            options: [
-                Option("--environment", "ENV", default: "production", "sandbox or production"),
-                Option("--frequent-updates", "YES|NO", default: "yes", "what the phone's user allows"),
-            ],
-            example: "touchline channel show worldcup-2022/64 --environment sandbox"
-        ) { invocation throws(Failure) in
-            let environment = ServiceURL.segment(try invocation.required("--environment"))
-            let isFrequent = try AdminCommand.yesOrNo("--frequent-updates", invocation)?.text ?? "true"
-            return .init(
-                method: "GET",
-                path: AdminCommand.path("matches", invocation.words[0], "channel")
-                    + "?environment=\(environment)&frequent_pushes_enabled=\(isFrequent)"
-            )
-        },
-        AdminCommand.list(
-            "channel list",
-            "a match's channels",
-            arguments: [match],
-            columns: [
-                .init("ENVIRONMENT", "environment"), .init("CADENCE", "cadence"), .init("STATE", "state"),
-                .init("CHANNEL", "channel_id"),
-            ],
-            items: "channels",
-            isPaged: false,
-            example: "touchline channel list worldcup-2022/64"
-        ) { invocation in AdminCommand.path("matches", invocation.words[0]) },
     ]
 }

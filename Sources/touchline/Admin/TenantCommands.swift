@@ -13,9 +13,34 @@ extension Command {
         AdminCommand.list(
             "tenant list",
             "all tenants (operator)",
-            columns: [.init("TENANT", "tenant"), .init("NAME", "name")],
+            columns: [.init("TENANT", "tenant"), .init("NAME", "name"), .init("PAUSED", "paused")],
             example: "touchline tenant list"
         ) { _ in "/v1/tenants" },
+        AdminCommand.one(
+            "tenant show",
+            "one tenant",
+            arguments: [Argument("TENANT", "t_…")],
+            example: "touchline tenant show t_01"
+        ) { invocation in .init(method: "GET", path: AdminCommand.path("tenants", invocation.words[0])) },
+        AdminCommand.one(
+            "tenant set",
+            "rename, pause or resume a tenant (operator)",
+            arguments: [Argument("TENANT", "t_…")],
+            options: [
+                Option("--name", "NAME", "what it is called"),
+                Option("--paused", "YES|NO", "whether its pushes wait; ends still go out"),
+            ],
+            example: "touchline tenant set t_01 --paused yes"
+        ) { invocation throws(Failure) in
+            .init(
+                method: "PATCH",
+                path: AdminCommand.path("tenants", invocation.words[0]),
+                body: .members([
+                    ("name", AdminCommand.text("--name", invocation)),
+                    ("paused", try AdminCommand.yesOrNo("--paused", invocation)),
+                ])
+            )
+        },
     ]
 
     static let keys: [Command] = [
