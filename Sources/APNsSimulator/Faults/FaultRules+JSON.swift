@@ -79,7 +79,8 @@ extension FaultRules {
         if let last, last > Int(Int32.max) { throw ControlError("is no stream id", field: "\(path).last_stream") }
         return GoAwayFault(
             afterStreams: max(1, try ControlFields.count(json, "after_streams", path: path) ?? 1),
-            lastStream: last.map { Int32($0) },
+            // A client's streams are odd: "above 20" is "above 19".
+            lastStream: last.map { Int32($0 > 0 && $0 % 2 == 0 ? $0 - 1 : $0) },
             debug: try ControlFields.string(json, "debug", path: path) ?? "",
             code: try errorCode(json, "code", path: path) ?? 0
         )

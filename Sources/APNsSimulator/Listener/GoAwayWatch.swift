@@ -48,8 +48,10 @@ extension ProviderConnection {
             }
             goAway.held = []
             goAway.streams = 0
+            let lastStream = fault.lastStream ?? step.stream
+            processNothing(above: lastStream)
             connection.submitGoAway(
-                lastStream: fault.lastStream ?? step.stream,
+                lastStream: lastStream,
                 code: fault.code,
                 debug: Array(fault.debug.utf8)
             )

@@ -6,6 +6,9 @@ import HTTP2
 final class LeanConnection: HTTP2ServerHooks {
     private let service: SimulatedService
     private var limit: StreamLimit
+    private var streamsToGoAway = 0
+    /// Streams above are not answered: a GOAWAY says so.
+    private var lastProcessed = Int32.max
     private let accepted = HTTP2HeaderBlock([":status": "200"])
 
     init(_ service: SimulatedService) {
@@ -26,10 +29,12 @@ final class LeanConnection: HTTP2ServerHooks {
     }
 
     func requestCounted(on stream: Int32, of connection: isolated HTTP2ServerConnection) {
+        guard stream <= lastProcessed else { return }
         let (hasFaults, effects) = service.assumeIsolated { $0.countLean() }
         if hasFaults {
             if effects.streamLimit != limit.pinned { announce(limit.pin(effects.streamLimit), of: connection) }
-            proceed(stream, effects, of: connection)
+            if let (rule, fault) = effects.goAway { countToGoAway(stream, rule, fault, of: connection) }
+            if stream <= lastProcessed { proceed(stream, effects, of: connection) }
         } else {
             if limit.pinned != nil { announce(limit.pin(nil), of: connection) }
             accept(stream, of: connection)
@@ -61,6 +66,20 @@ final class LeanConnection: HTTP2ServerHooks {
         connection.loop.schedule(at: .now + effects.delay) { [connection] in
             connection.assumeIsolated { provider.settle(stream, effects.settling, of: $0) }
         }
+    }
+
+    /// Nothing is held back here: streams above the last one that came before the frame have their answers.
+    private func countToGoAway(
+        _ stream: Int32,
+        _ rule: Int,
+        _ fault: GoAwayFault,
+        of connection: isolated HTTP2ServerConnection
+    ) {
+        streamsToGoAway += 1
+        guard streamsToGoAway >= fault.afterStreams, service.assumeIsolated({ $0.useGoAway(rule) }) else { return }
+        streamsToGoAway = 0
+        lastProcessed = fault.lastStream ?? stream
+        connection.submitGoAway(lastStream: lastProcessed, code: fault.code, debug: Array(fault.debug.utf8))
     }
 
     private func settle(_ stream: Int32, _ action: FaultAction?, of connection: isolated HTTP2ServerConnection) {

@@ -11,6 +11,8 @@ final class ProviderConnection: HTTP2ServerHooks {
     private var badTokens = 0
     /// Streams whose request is complete and not yet answered.
     private var pending: Set<Int32> = []
+    /// Streams above are not processed: a GOAWAY says so, or the connection has gone silent.
+    private var lastProcessed = Int32.max
     var goAway = GoAwayWatch()
 
     init(_ service: SimulatedService, at endpoint: SimulatorConfiguration.Endpoint) {
@@ -30,6 +32,7 @@ final class ProviderConnection: HTTP2ServerHooks {
         on stream: Int32,
         of connection: isolated HTTP2ServerConnection
     ) {
+        guard stream <= lastProcessed else { return }
         let arrived = ArrivedRequest(ProviderRequest(request))
         pending.insert(stream)
         guard service.assumeIsolated({ $0.hasFaults }) else {
@@ -90,7 +93,9 @@ final class ProviderConnection: HTTP2ServerHooks {
         guard pending.remove(step.stream) != nil else { return }
         switch step.settling {
         case .reset(let code): connection.reset(stream: step.stream, code: code)
-        case .silence: connection.setSilence(.deaf)
+        case .silence:
+            processNothing(above: 0)
+            connection.setSilence(.deaf)
         case .close: connection.close()
         case .answer(let rejection): respond(to: step, .answer(rejection), of: connection)
         case .undelivered: respond(to: step, .undelivered, of: connection)
@@ -115,6 +120,12 @@ final class ProviderConnection: HTTP2ServerHooks {
         if answer.rejection?.reason == "BadDeviceToken" { badToken(of: connection) }
     }
 
+    /// From here on, streams above are neither processed nor answered.
+    func processNothing(above last: Int32) {
+        lastProcessed = min(lastProcessed, last)
+        pending = pending.filter { $0 <= last }
+    }
+
     // MARK: - Limits
 
     private func apply(_ scripted: Int?, of connection: isolated HTTP2ServerConnection) {
@@ -131,6 +142,7 @@ final class ProviderConnection: HTTP2ServerHooks {
         badTokens += 1
         guard let most = service.configuration.mostBadTokens, badTokens == most else { return }
         let debug = Array(#"{"reason":"BadDeviceToken"}"#.utf8)
+        processNothing(above: connection.lastStream)
         connection.submitGoAway(lastStream: connection.lastStream, code: 0, debug: debug)
     }
 }

@@ -101,8 +101,8 @@ actor SimulatedService {
         (faults.effects(on: subject), faults.generation)
     }
 
-    func useGoAway(_ rule: Int, generation: Int) -> Bool {
-        generation == faults.generation && faults.useGoAway(rule)
+    func useGoAway(_ rule: Int, generation: Int? = nil) -> Bool {
+        (generation ?? faults.generation) == faults.generation && faults.useGoAway(rule)
     }
 
     /// Whether streams are still to be held for the GOAWAY of this rule.
