@@ -57,6 +57,9 @@ extension APNsSimulator {
     /// Closes every connection at once, as a service that goes down.
     package func closeConnections() async { await service.closeConnections() }
 
+    /// The service's time, UNIX seconds.
+    package func clock() -> Int64 { service.configuration.clock() }
+
     /// The key of the simulator's own credential: what its `.p8` file holds.
     package var key: P256PrivateKey { files.key }
 

@@ -1,0 +1,105 @@
+import APNsSimulator
+import HTTP2
+import TestSupport
+import Testing
+
+@Suite("The control API", .timeLimit(.minutes(1)))
+struct ControlAPITests {
+    @Test("bad input is answered 400 with the field, an unknown path 404, another method 405")
+    func refusals() async throws {
+        let cases: [(String, String, String, Int, String)] = [
+            ("POST", "/_sim/phones", "x", 400, "the body is no JSON"),
+            ("POST", "/_sim/phones", "[]", 400, "must be an object"),
+            ("POST", "/_sim/phones", #"{"phones":[]}"#, 400, #""field":"environment""#),
+            ("POST", "/_sim/phones", #"{"environment":"sandbox"}"#, 400, #""field":"phones""#),
+            ("POST", "/_sim/phones", #"{"environment":"x","phones":[]}"#, 400, #""field":"environment""#),
+            ("POST", "/_sim/phones", #"{"environment":"sandbox","phones":[{}]}"#, 400, #""field":"phones[0]""#),
+            ("POST", "/_sim/phones", #"{"environment":"sandbox","phones":[{"token":"xy"}]}"#, 400, "phones[0].token"),
+            ("POST", "/_sim/phones", #"{"environment":"sandbox","phones":[{"channel":"no"}]}"#, 400, "no such channel"),
+            (
+                "POST", "/_sim/phones", #"{"environment":"sandbox","phones":[],"content_state":{"a":"whole"}}"#, 400,
+                #""field":"content_state.a""#
+            ),
+            ("GET", "/_sim/phones?token=xyz", "", 400, #""field":"token""#),
+            ("GET", "/_sim/requests?last=-1", "", 400, #""field":"last""#),
+            ("PUT", "/_sim/faults", #"{"rules":[{"do":{}}]}"#, 400, #""field":"rules[0].do""#),
+            ("POST", "/_sim/counts", "", 405, "takes GET"),
+            ("GET", "/", "", 404, "no such path"),
+        ]
+        try await SimulatorBench.with { bench in
+            for (method, path, body, status, text) in cases {
+                let answer = try await bench.control(method, path, body)
+                #expect(answer.status == status, "\(method) \(path) \(body)")
+                #expect(answer.text.contains(text), "\(method) \(path) \(body): \(answer.text)")
+            }
+        }
+    }
+
+    @Test("phones with a contract and a budget: what does not decode, or is too often urgent, is dropped")
+    func phones() async throws {
+        try await SimulatorBench.with { bench in
+            let added = try await bench.control(
+                "POST",
+                "/_sim/phones",
+                #"{"environment":"production","phones":[{"token":"0A"},{"token":"0b"}],"content_state":{"home":"int"},"urgent_per_hour":1}"#
+            )
+            #expect(added.text == "{\"phones\":2}\n")
+            let client = try await bench.connect()
+            let bodies = [#"{"home":"one"}"#, #"{"home":2}"#, #"{"home":3}"#]
+            for (index, state) in bodies.enumerated() {
+                let body = SimulatorBench.payload(index + 1, state: state)
+                let push = bench.device("0a", ["apns-priority": index == 0 ? "5" : "10"], body: body)
+                #expect(try await client.answer(push).status == 200)
+            }
+            let phone = try await bench.control("GET", "/_sim/phones?token=0a")
+            #expect(
+                phone.text == #"{"phones":[{"token":"0a","environment":"production","count":1,"shows":{"home":2},"#
+                    + #""stamp":2,"event":"update","stale_at":null,"ended":false,"alerts":0,"pushes":3,"#
+                    + #""dropped":{"older":0,"after_end":0,"undecodable":1,"budget":1}}]}"# + "\n"
+            )
+            let other = try await bench.control("GET", "/_sim/phones?token=0b")
+            #expect(other.text.contains(#""shows":null,"stamp":null,"event":null"#))
+            let sandbox = try await bench.connect(.sandbox)
+            #expect(try await sandbox.answer(bench.device("0a")).text == #"{"reason":"BadDeviceToken"}"#)
+        }
+    }
+
+    @Test("requests are shown with headers and body, without the provider token's signature")
+    func requests() async throws {
+        try await SimulatorBench.with { bench in
+            let client = try await bench.connect()
+            _ = try await client.answer(bench.device("0a", ["apns-collapse-id": "x"]))
+            _ = try await client.answer(bench.device("zz"))
+            let shown = try await bench.control("GET", "/_sim/requests?last=2")
+            #expect(shown.text.contains(#""path":"/3/device/0a""#))
+            #expect(shown.text.contains(#""apns-collapse-id":"x""#))
+            #expect(shown.text.contains(#""status":400,"reason":"BadDeviceToken""#))
+            let signature = try #require(bench.authorization.split(separator: ".").last)
+            #expect(!shown.text.contains(signature))
+            let counts = try await bench.control("GET", "/_sim/counts")
+            #expect(counts.text.contains(#""answers":{"200":1,"400 BadDeviceToken":1},"connections":1,"#))
+        }
+    }
+
+    @Test("a browser gets a page")
+    func page() async throws {
+        try await SimulatorBench.with { bench in
+            let client = try await bench.connect()
+            let body = SimulatorBench.payload(1, state: #"{"home":"<b>"}"#)
+            _ = try await client.answer(bench.device("0a", body: body))
+            let port = try #require(Int(bench.simulator.controlURL.split(separator: ":").last ?? ""))
+            let browser = try await HTTP2Client.connect(
+                host: "127.0.0.1",
+                port: port,
+                tls: nil,
+                on: bench.loop,
+                by: .now + .seconds(10)
+            )
+            let page = try await browser.answer(
+                HTTPRequest(method: "GET", authority: "", target: "/_sim/phones", fields: ["accept": "text/html"])
+            )
+            #expect(page.fields["content-type"] == "text/html; charset=utf-8")
+            #expect(page.text.contains("&lt;b&gt;"))
+        }
+    }
+}
