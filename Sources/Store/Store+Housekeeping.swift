@@ -8,6 +8,7 @@ package struct MatchDuty: Sendable {
     package let lastActivityAt: Moment
     package let endDueAt: Moment?
     package let endRequestedAt: Moment?
+    package let resendAt: Moment?
     package let hasEnded: Bool
     package let isCalledOff: Bool
     /// The database's clock.
@@ -38,7 +39,7 @@ extension Store {
                     RETURNING m.tenant_id, m.match_id, m.kickoff_at, m.accepted_at, m.end_due_at, m.end_requested_at,
                         m.end_version IS NOT NULL,
                         m.deleted_at IS NOT NULL OR m.status IN ('postponed', 'abandoned'), clock_timestamp(),
-                        m.housekeep_at
+                        m.housekeep_at, m.resend_at
                     """,
                     [.int(limit), .seconds(lease)]
                 ),
@@ -59,6 +60,7 @@ extension Store {
                 lastActivityAt: row.moment(3),
                 endDueAt: row.optionalMoment(4),
                 endRequestedAt: row.optionalMoment(5),
+                resendAt: row.optionalMoment(10),
                 hasEnded: row.bool(6),
                 isCalledOff: row.bool(7),
                 now: row.moment(8),
@@ -98,6 +100,23 @@ extension Store {
             ],
             by: deadline
         )[0].first?.optionalInt(0)
+    }
+
+    /// Makes the newest state a version once more, for phones that come late to channels that keep nothing.
+    package func resend(_ match: MatchKey, by deadline: ContinuousClock.Instant) async throws(StoreError) {
+        _ = try await pipeline(
+            [
+                PGStatement("SELECT touchline_resend($1, $2)", match.parameters),
+                PGStatement(
+                    """
+                    UPDATE matches SET housekeep_at = now() + interval '1 second'
+                    WHERE tenant_id = $1 AND match_id = $2
+                    """,
+                    match.parameters
+                ),
+            ],
+            by: deadline
+        )
     }
 
     /// What an ended match still waits for: targets that lack the end, and stragglers.

@@ -113,6 +113,8 @@ CREATE TABLE matches (
     end_requested_at   timestamptz,
     end_due_at         timestamptz,                          -- when the hold is over
     end_version        bigint,                               -- the version that goes out as `end`
+    resend_at          timestamptz,                          -- for phones that come late to a channel of policy 0
+    end_resends        smallint NOT NULL DEFAULT 0,
     dismiss_after      integer,
     PRIMARY KEY (tenant_id, match_id)
 ) WITH (fillfactor = 70);

@@ -10,6 +10,14 @@ CREATE FUNCTION touchline_mark_due(p_tenant text, p_match text, p_key boolean) R
       AND (due_at IS NULL OR (due_at > clock_timestamp() AND (p_key OR backoff > 0)));
 $$;
 
+-- APNs keeps nothing on a channel of policy 0: the newest state is sent once more for phones that come late.
+CREATE FUNCTION touchline_plan_resend(p_tenant text, p_match text, p_at timestamptz) RETURNS void LANGUAGE sql AS $$
+    UPDATE matches SET resend_at = p_at, housekeep_at = least(housekeep_at, p_at)
+    WHERE tenant_id = p_tenant AND match_id = p_match AND EXISTS (
+        SELECT FROM channels c WHERE c.tenant_id = p_tenant AND c.match_id = p_match AND c.storage_policy = 0
+          AND c.state = 'open');
+$$;
+
 CREATE FUNCTION touchline_accept(
     p_tenant text, p_match text, p_event text, p_digest bytea, p_kind text, p_importance text,
     p_sequence bigint, p_occurred_at timestamptz, p_content_state text, p_alert text,
@@ -88,6 +96,9 @@ BEGIN
                             ELSE m.housekeep_at END
     WHERE x.tenant_id = p_tenant AND x.match_id = p_match;
 
+    IF is_key AND p_kind <> 'end' THEN
+        PERFORM touchline_plan_resend(p_tenant, p_match, at + interval '30 seconds');
+    END IF;
     PERFORM touchline_mark_due(p_tenant, p_match, is_key);
 END
 $$;
@@ -109,7 +120,38 @@ BEGIN
         end_requested_at = coalesce(m.end_requested_at, clock_timestamp()),
         status = CASE WHEN m.status IN ('postponed', 'abandoned') THEN m.status ELSE 'ended' END
     WHERE x.tenant_id = p_tenant AND x.match_id = p_match;
+    PERFORM touchline_plan_resend(p_tenant, p_match, clock_timestamp() + interval '1 minute');
     PERFORM touchline_mark_due(p_tenant, p_match, true);
+    RETURN m.version + 1;
+END
+$$;
+
+-- Sends the newest state once more on the match's channels of policy 0: a version of its own without an event, hence a
+-- new stamp, without urgency or alert. Targets at rest that keep what they are sent count as having it. An end goes
+-- again 1, 5, 30 and 120 minutes after the first. Returns the version.
+CREATE FUNCTION touchline_resend(p_tenant text, p_match text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    m matches;
+BEGIN
+    SELECT * INTO m FROM matches AS x WHERE x.tenant_id = p_tenant AND x.match_id = p_match FOR UPDATE;
+    IF NOT FOUND OR m.resend_at IS NULL OR m.resend_at > clock_timestamp() THEN
+        RETURN NULL;
+    END IF;
+    UPDATE matches AS x SET
+        version = m.version + 1,
+        end_version = CASE WHEN m.end_version = m.version THEN m.version + 1 ELSE m.end_version END,
+        end_resends = m.end_resends + CASE WHEN m.end_version IS NULL THEN 0 ELSE 1 END,
+        resend_at = CASE WHEN m.end_version IS NULL THEN NULL
+            ELSE m.resend_at + (ARRAY['4 minutes', '25 minutes', '90 minutes']::interval[])[m.end_resends + 1] END
+    WHERE x.tenant_id = p_tenant AND x.match_id = p_match;
+    UPDATE targets AS t SET reached_version = m.version + 1, taken_version = m.version + 1
+    WHERE t.tenant_id = p_tenant AND t.match_id = p_match AND t.due_at IS NULL AND t.turn_start IS NULL
+      AND t.reached_version = m.version
+      AND NOT (t.kind = 'channel' AND EXISTS (
+          SELECT FROM channels c WHERE (c.tenant_id, c.match_id, c.environment, c.cadence)
+              = (t.tenant_id, t.match_id, t.environment, t.cadence) AND c.storage_policy = 0));
+    UPDATE targets AS t SET due_at = clock_timestamp()
+    WHERE t.tenant_id = p_tenant AND t.match_id = p_match AND t.due_at IS NULL AND t.reached_version <= m.version;
     RETURN m.version + 1;
 END
 $$;

@@ -8,6 +8,8 @@ package enum EndHold {
     /// What the housekeeper does with a match now.
     package enum Duty: Equatable, Sendable {
         case end
+        /// The newest state is sent once more, to channels that keep nothing.
+        case resend
         case look(at: Moment)
         /// It has ended: tokens and channels are next.
         case afterwards
@@ -19,6 +21,7 @@ package enum EndHold {
     ///   - kickoffAt: Of a match that was created later than that, `lastActivityAt` counts.
     ///   - lastActivityAt: The last event, or the match's creation.
     ///   - endDueAt: When the hold of a requested end is over; nil if none was requested.
+    ///   - resendAt: When the newest state is sent once more; nil: not.
     ///   - hasEnded: It has an `end` version already.
     ///   - isCalledOff: Postponed, abandoned or deleted: it ends without an event.
     ///   - now: The database's clock.
@@ -27,14 +30,16 @@ package enum EndHold {
         kickoffAt: Moment,
         lastActivityAt: Moment,
         endDueAt: Moment?,
+        resendAt: Moment? = nil,
         hasEnded: Bool,
         isCalledOff: Bool,
         now: Moment
     ) -> Duty {
-        if hasEnded { return .afterwards }
+        let mustResend = resendAt.map { $0 <= now } ?? false
+        if hasEnded { return mustResend ? .resend : .afterwards }
         if isCalledOff { return .end }
-        if let endDueAt { return endDueAt <= now ? .end : .look(at: endDueAt) }
-        let silentUntil = max(kickoffAt, lastActivityAt) + silence
-        return silentUntil <= now ? .end : .look(at: silentUntil)
+        let endsAt = endDueAt ?? max(kickoffAt, lastActivityAt) + silence
+        if endsAt <= now { return .end }
+        return mustResend ? .resend : .look(at: min(endsAt, resendAt ?? endsAt))
     }
 }

@@ -76,13 +76,19 @@ struct SendingRulesTests {
     @Test("a match ends when its hold is over, when it is called off, and after six silent hours")
     func ends() {
         let kickoff = Moment(seconds: 100_000)
-        func duty(last: Int64 = 0, due: Int64? = nil, ended: Bool = false, off: Bool = false, now: Int64)
-            -> EndHold.Duty
-        {
+        func duty(
+            last: Int64 = 0,
+            due: Int64? = nil,
+            resend: Int64? = nil,
+            ended: Bool = false,
+            off: Bool = false,
+            now: Int64
+        ) -> EndHold.Duty {
             EndHold.duty(
                 kickoffAt: kickoff,
                 lastActivityAt: Moment(seconds: last),
                 endDueAt: due.map(Moment.init(seconds:)),
+                resendAt: resend.map(Moment.init(seconds:)),
                 hasEnded: ended,
                 isCalledOff: off,
                 now: Moment(seconds: now)
@@ -94,6 +100,11 @@ struct SendingRulesTests {
         #expect(duty(now: 121_600) == .end)
         #expect(duty(last: 121_599, now: 121_600) == .look(at: Moment(seconds: 143_199)))
         #expect(duty(off: true, now: 0) == .end)
+        #expect(duty(resend: 100_030, now: 100_029) == .look(at: Moment(seconds: 100_030)))
+        #expect(duty(resend: 100_030, now: 100_030) == .resend)
+        #expect(duty(due: 100_030, resend: 100_030, now: 100_030) == .end)
+        #expect(duty(resend: 100_030, ended: true, now: 100_030) == .resend)
+        #expect(duty(resend: 100_031, ended: true, now: 100_030) == .afterwards)
         #expect(duty(ended: true, now: 0) == .afterwards)
     }
 

@@ -67,6 +67,31 @@ struct ChannelStoreTests {
         }
     }
 
+    @Test("on a channel of policy 0 a key version goes once more, with a new stamp, to that channel alone")
+    func resends() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        _ = try await match.store.owner(by: SendingFixture.soon, "UPDATE apps SET storage_policy = 0")
+        try await plan(match)
+        let pending = try #require(try await duties(match).first)
+        let id = try #require(ChannelID(validating: "q83vEjRWeJA="))
+        try await match.store.channelOpened(pending.channel, as: id, by: SendingFixture.soon)
+        try await match.register([try match.registration("a")])
+        try await match.event("goal", importance: .key)
+        _ = try await match.store.owner(
+            by: SendingFixture.soon,
+            "UPDATE targets SET due_at = NULL, reached_version = 1, taken_version = 1, urgent_version = 1"
+        )
+        #expect(try await match.value("SELECT resend_at > now() + interval '25 seconds' FROM matches") == "t")
+        try await match.store.resend(match.key, by: SendingFixture.soon)
+        #expect(try await match.value("SELECT version FROM matches") == "1")
+        _ = try await match.store.owner(by: SendingFixture.soon, "UPDATE matches SET resend_at = now()")
+        try await match.store.resend(match.key, by: SendingFixture.soon)
+        #expect(try await match.value("SELECT version FROM matches") == "2")
+        let due = try await match.store.dueTargets(limit: 10, by: SendingFixture.soon).due
+        #expect(due.map(\.key.kind) == [.channel] && due.allSatisfy { !$0.isUrgent })
+        #expect(try await match.value("SELECT resend_at FROM matches") == nil)
+    }
+
     @Test("a stopped app's channel work says why; resuming marks what is behind")
     func stops() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store())
