@@ -100,6 +100,8 @@ final class PhoneStore {
     /// An accepted broadcast reaches every group of its channel.
     func receive(_ push: PhonePush, on channel: Channel, now: Int64) {
         guard let count = groups[channel.id]?.count else { return }
+        // A start by broadcast finds no activity that it could be for.
+        let push = push.payload?.event == .start ? PhonePush(payload: nil, isUrgent: push.isUrgent) : push
         for index in 0..<count { groups[channel.id]?[index].receive(push, now: now) }
     }
 

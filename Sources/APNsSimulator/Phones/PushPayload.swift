@@ -21,6 +21,9 @@ final class PushPayload {
         }
     }
 
+    /// ActivityKit takes no more for an activity's data, though a broadcast could carry it.
+    static let mostStateBytes = 4096
+
     let event: Event
     /// `aps.timestamp`, UNIX seconds.
     let timestamp: Int64
@@ -37,7 +40,7 @@ final class PushPayload {
         else { return nil }
         let state = aps["content-state"]
         if state == nil, event != .end { return nil }
-        if let state, state.members == nil { return nil }
+        if let state, state.members == nil || state.range.count > Self.mostStateBytes { return nil }
         if event == .start {
             guard aps["alert"]?.members != nil, aps["attributes"]?.members != nil, aps["attributes-type"]?.string != nil
             else { return nil }
