@@ -1,0 +1,35 @@
+internal import APNsProtocol
+internal import Core
+internal import HTTP2
+internal import Store
+
+extension API {
+    /// What became of a match's versions, per turn and target.
+    func showDeliveries(_ call: Call) async throws -> HTTPResponse {
+        try call.noQuery()
+        let match = try call.match()
+        guard let deliveries = try await store.deliveries(of: match, by: call.deadline) else { throw Self.noSuchMatch }
+        return .json(
+            200,
+            [
+                "match": .string(match.match.text), "version": .number(deliveries.version),
+                "merged_versions": .number(deliveries.mergedVersions),
+                "turns": .array(deliveries.turns.map(\.json)),
+            ]
+        )
+    }
+}
+
+extension Delivery {
+    fileprivate var json: JSONOutput {
+        [
+            "target": .string(kind.rawValue), "environment": .string(environment.rawValue),
+            "cadence": .string(cadence.rawValue), "shard": .int(shard), "stragglers": .bool(isOfStragglers),
+            "versions": [.number(fromVersion), .number(toVersion)], "state": .string(state.rawValue),
+            "wanted": .int(counts.wanted), "accepted": .int(counts.accepted), "removed": .int(counts.removed),
+            "refused": .int(counts.refused), "given_up": .int(counts.givenUp), "waiting": .int(waiting),
+            "resent": .int(counts.resent), "priority": .int(priority), "downgraded": .int(counts.downgraded),
+            "first_push_ms": .number(firstPushMilliseconds), "last_push_ms": .number(lastPushMilliseconds),
+        ]
+    }
+}

@@ -1,0 +1,213 @@
+internal import APNsProtocol
+internal import Core
+internal import HTTP2
+internal import Store
+
+extension API {
+    func putMatch(_ call: Call) async throws -> HTTPResponse {
+        try call.noQuery()
+        let key = try call.match()
+        let body = try call.object(
+            "bundle",
+            "type",
+            "kickoff_at",
+            "topics",
+            "attributes",
+            "content_state",
+            "start",
+            "status"
+        )
+        var draft = MatchDraft(
+            bundle: try body.wrapped("bundle"),
+            type: try body.wrapped("type"),
+            kickoffAt: try body.time("kickoff_at"),
+            topics: try Self.topics(body),
+            attributes: try body.optionalObject("attributes")?.rawJSON,
+            startAlert: try Self.startAlert(body),
+            contentState: nil,
+            status: try Self.status(body)
+        )
+        let type = try await store.activityType(draft.type, of: draft.bundle, tenant: call.tenant, by: call.deadline)
+        var warnings = type == nil ? ["type_without_contract"] : []
+        if let attributes = try body.optionalObject("attributes"), let json = type?.attributes,
+            let contract = contracts.contract(json)
+        {
+            let verdict = try contract.check(attributes, path: "attributes")
+            draft.attributes = verdict.json
+            warnings += verdict.warnings
+        }
+        if let state = try body.optionalObject("content_state") {
+            draft.contentState = state.rawJSON
+            if let json = type?.contentState, let contract = contracts.contract(json) {
+                let verdict = try contract.check(state, path: "content_state")
+                draft.contentState = verdict.json
+                warnings += verdict.warnings
+            }
+            // The routes of its app are checked by each event; a first state must at least fit the narrowest.
+            let sizes = PayloadSizes(routes: .tokens, attributesBytes: draft.attributes?.bytes.count ?? 0)
+            try sizes.check(contentState: draft.contentState)
+        }
+        let answer = try await store.putMatch(draft, key, by: call.deadline)
+        let (status, match) = try Self.stored(answer, bundle: draft.bundle)
+        wake()
+        return try await show(match, status: status, warnings: warnings, call)
+    }
+
+    func showMatch(_ call: Call) async throws -> HTTPResponse {
+        try call.noQuery()
+        guard let match = try await store.match(try call.match(), by: call.deadline) else { throw Self.noSuchMatch }
+        return try await show(match, status: 200, warnings: nil, call)
+    }
+
+    func listMatches(_ call: Call) async throws -> HTTPResponse {
+        let paging = try Paging(call, parts: 1, filters: ["bundle", "status"])
+        var bundle: BundleID?
+        if let text = paging.filters["bundle"] {
+            bundle = BundleID(validating: text)
+            guard bundle != nil else {
+                throw Problem(.invalidField, "bundle must be \(BundleID.rule)", field: "bundle")
+            }
+        }
+        var status: MatchStatus?
+        if let text = paging.filters["status"] {
+            status = MatchStatus(rawValue: text)
+            let known = MatchStatus.allCases.map(\.rawValue).joined(separator: ", ")
+            guard status != nil else { throw Problem(.invalidField, "status is none of \(known)", field: "status") }
+        }
+        let page = try await store.matches(
+            of: call.tenant,
+            bundle: bundle,
+            status: status,
+            after: paging.after?[0],
+            limit: paging.limit,
+            by: call.deadline
+        )
+        return .page(page, place: { [$0.key.match.text] }) { .object($0.members) }
+    }
+
+    func deleteMatch(_ call: Call) async throws -> HTTPResponse {
+        try call.noQuery()
+        guard try await store.deleteMatch(try call.match(), by: call.deadline) else { throw Self.noSuchMatch }
+        wake()
+        return .noContent
+    }
+
+    /// Pauses and resumes.
+    func changeMatch(_ call: Call) async throws -> HTTPResponse {
+        try call.noQuery()
+        let key = try call.match()
+        let isPaused = try call.object("paused").bool("paused")
+        guard let match = try await store.pauseMatch(key, isPaused, by: call.deadline) else { throw Self.noSuchMatch }
+        if !isPaused {
+            for environment in APNsEnvironment.allCases {
+                let app = AppKey(tenant: key.tenant, bundle: match.bundle, environment: environment)
+                try await store.markBehind(app, by: call.deadline)
+            }
+        }
+        wake()
+        return try await show(match, status: 200, warnings: nil, call)
+    }
+
+    static let noSuchMatch = Problem(.notFound, "there is no such match", field: "match")
+
+    private func show(
+        _ match: MatchRecord,
+        status: Int,
+        warnings: [String]?,
+        _ call: Call
+    ) async throws -> HTTPResponse {
+        var members = match.members
+        let channels = try await store.channels(of: match.key, by: call.deadline)
+        members.append(
+            (
+                "channels",
+                .array(
+                    channels.map { channel in
+                        [
+                            "environment": .string(channel.environment.rawValue),
+                            "cadence": .string(channel.cadence.rawValue),
+                            "state": .string(channel.state.rawValue), "channel_id": .string(channel.channel?.text),
+                        ]
+                    }
+                )
+            )
+        )
+        if let warnings { members.append(("warnings", .array(warnings.map { .string($0) }))) }
+        return .json(status, .object(members))
+    }
+
+    private static func stored(_ answer: MatchPutAnswer, bundle: BundleID) throws(Problem) -> (Int, MatchRecord) {
+        switch answer {
+        case .created(let match): return (201, match)
+        case .updated(let match): return (200, match)
+        case .noApp:
+            throw Problem(
+                .invalidField,
+                "there is no app \(bundle)",
+                field: "bundle",
+                hint: "Create it first: PUT /v1/apps/\(bundle)/{environment}."
+            )
+        case .contentStateMissing:
+            throw Problem(
+                .invalidField,
+                "content_state is missing; a new match needs its first one",
+                field: "content_state"
+            )
+        case .fixed(let field):
+            throw Problem(.conflict, "\(field) cannot change any more: the match has had events", field: field)
+        case .statusConflict(let status):
+            throw Problem(.conflict, "the match is \(status.rawValue); this cannot be undone", field: "status")
+        }
+    }
+
+    private static func topics(_ body: ObjectReader) throws(Problem) -> [String] {
+        guard let value = body.present("topics") else { return [] }
+        guard case .array(let elements) = value.content else { throw body.mistyped("topics", value, "a list of texts") }
+        guard elements.count <= 100 else {
+            throw Problem(.invalidField, "topics has \(elements.count) entries, 100 are the most", field: "topics")
+        }
+        var topics: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard case .string(let text) = element.content, let topic = Topic(validating: text) else {
+                throw Problem(.invalidField, "topics[\(index)] must be \(Topic.rule)", field: "topics[\(index)]")
+            }
+            topics.append(topic.text)
+        }
+        return topics
+    }
+
+    private static func startAlert(_ body: ObjectReader) throws(Problem) -> RawJSON? {
+        guard let start = try body.optionalObject("start") else { return nil }
+        let reader = try ObjectReader(start, path: "start", names: ["alert"])
+        guard let alert = try reader.optionalObject("alert") else { return nil }
+        return try EventAlert(alert, path: "start.alert").json
+    }
+
+    private static func status(_ body: ObjectReader) throws(Problem) -> MatchStatus? {
+        guard let status = try body.optionalChoice("status", MatchStatus.self) else { return nil }
+        switch status {
+        case .scheduled, .postponed, .abandoned: return status
+        case .live, .ended:
+            throw Problem(
+                .invalidField,
+                "\(status.rawValue) comes from events",
+                field: "status",
+                hint: "Post an event; one of kind \"end\" ends the match."
+            )
+        }
+    }
+}
+
+extension MatchRecord {
+    fileprivate var members: [(String, JSONOutput)] {
+        var members: [(String, JSONOutput)] = [
+            ("match", .string(key.match.text)), ("bundle", .string(bundle.text)), ("type", .string(type.text)),
+            ("status", .string(status.rawValue)), ("version", .number(version)), ("kickoff_at", .time(kickoffAt)),
+            ("topics", .array(topics.map { .string($0) })), ("paused", .bool(pausedAt != nil)),
+        ]
+        if let attributes { members.append(("attributes", .raw(attributes))) }
+        if let startAlert { members.append(("start", ["alert": .raw(startAlert)])) }
+        members.append(("content_state", .raw(contentState)))
+        return members
+    }
+}

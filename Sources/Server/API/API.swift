@@ -1,0 +1,135 @@
+package import Core
+internal import Crypto
+package import HTTP2
+package import HTTPServer
+package import Store
+
+/// The HTTP API: requests in, answers out, everything in between strictly checked.
+///
+/// Handlers throw a `Problem` for what the caller did wrong and a `StoreError` for what PostgreSQL did; both become
+/// RFC 9457 answers here and nowhere else.
+package struct API: Sendable {
+    let store: Store
+    /// Called after a commit that gave the dispatcher something to do; cheap.
+    let wake: @Sendable () -> Void
+    /// How long one request may wait for PostgreSQL.
+    let patience: Duration
+    let now: @Sendable () -> Timestamp
+    let contracts = ContractCache()
+
+    package init(store: Store, patience: Duration = .seconds(5), wake: @escaping @Sendable () -> Void) {
+        self.init(store: store, patience: patience, now: WallClock.now, wake: wake)
+    }
+
+    /// With a clock of the test's own.
+    package init(
+        store: Store,
+        patience: Duration,
+        now: @escaping @Sendable () -> Timestamp,
+        wake: @escaping @Sendable () -> Void
+    ) {
+        self.store = store
+        self.patience = patience
+        self.now = now
+        self.wake = wake
+    }
+
+    /// For ``HTTPServer``.
+    package var handler: HTTPHandler { { await answer($0) } }
+
+    /// For what ``HTTPServer`` refuses before any handler sees it.
+    package static func refusal(_ refusal: HTTPRefusal) -> HTTPResponse {
+        var response = HTTPResponse.problem(Problem(refusal))
+        response.status = refusal.status
+        response.fields.set("x-request-id", RequestID.make())
+        return response
+    }
+
+    package func answer(_ request: HTTPRequest) async -> HTTPResponse {
+        let id = RequestID.of(request)
+        var response: HTTPResponse
+        do {
+            response = try await route(request)
+        } catch let problem as Problem {
+            response = .problem(problem)
+        } catch let refused as MethodRefusal {
+            response = .problem(refused.problem)
+            response.fields.set("allow", refused.allowed.joined(separator: ", "))
+        } catch let error as StoreError {
+            response = .problem(Problem(error))
+        } catch {
+            response = .problem(Problem(.internalError, "an unexpected error: \(type(of: error))"))
+        }
+        response.fields.set("x-request-id", id)
+        return response
+    }
+
+    private func route(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let target = RequestTarget(request.target)
+        let method = request.method == "HEAD" ? "GET" : request.method
+        var allowed: [String] = []
+        for route in Self.routes {
+            guard let parameters = route.match(target.segments) else { continue }
+            guard route.method == method else {
+                allowed += route.method == "GET" ? ["GET", "HEAD"] : [route.method]
+                continue
+            }
+            let deadline = ContinuousClock.now + patience
+            let caller = try await authorize(request, route.access, parameters, by: deadline)
+            let call = Call(
+                request: request,
+                target: target,
+                parameters: parameters,
+                role: caller.role,
+                tenantID: caller.tenant,
+                deadline: deadline,
+                now: now()
+            )
+            return try await route.answer(self, call)
+        }
+        guard allowed.isEmpty else { throw MethodRefusal(method: request.method, allowed: allowed) }
+        throw Problem(.notFound, "there is nothing at this path")
+    }
+}
+
+/// The path is known, the method is not.
+struct MethodRefusal: Error {
+    let method: String
+    let allowed: [String]
+
+    var problem: Problem {
+        Problem(.methodNotAllowed, "\(method) is not allowed here; \(allowed.joined(separator: ", ")) is")
+    }
+}
+
+/// `X-Request-Id`: the caller's own if it is a harmless one, else a new one.
+enum RequestID {
+    static func of(_ request: HTTPRequest) -> String {
+        guard let given = request.fields["x-request-id"], (1...128).contains(given.utf8.count),
+            given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        else { return make() }
+        return given
+    }
+
+    static func make() -> String { Hex.encode(SecureRandom.bytes(8)) }
+}
+
+extension Problem {
+    init(_ error: StoreError) {
+        switch error {
+        case .unavailable:
+            self.init(
+                .unavailable,
+                "the database does not answer; nothing was accepted",
+                hint: "Send the same request again.",
+                retryAfterSeconds: 1
+            )
+        case .conflict:
+            self.init(.conflict, "somebody else changed the same thing at this moment", hint: "Send the request again.")
+        case .configuration(let why):
+            self.init(.internalError, why)
+        case .failed:
+            self.init(.internalError, "a database statement failed")
+        }
+    }
+}

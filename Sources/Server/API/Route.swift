@@ -1,0 +1,57 @@
+internal import Core
+internal import HTTP2
+
+/// One call of the API: where it is, who may make it, and what answers.
+struct Route: Sendable {
+    typealias Handler = @Sendable (API, Call) async throws -> HTTPResponse
+
+    let method: String
+    let segments: [Segment]
+    let access: Access
+    let answer: Handler
+
+    enum Segment: Sendable {
+        case literal(String)
+        case parameter(String)
+    }
+
+    /// Who may call, and how the tenant is named.
+    enum Access: Sendable {
+        /// Anybody, without a key.
+        case open
+        /// Operators; the call is about no tenant.
+        case operators
+        /// Operators, who name the tenant by `Touchline-Tenant`, and keys of these roles.
+        case tenant(Set<Role>)
+        /// Operators and keys of these roles; the path names the tenant.
+        case tenantInPath(Set<Role>)
+    }
+
+    /// - Parameters:
+    ///   - call: `PUT /v1/matches/{match}`.
+    ///   - access: Who may call.
+    ///   - answer: What answers.
+    init(_ call: String, _ access: Access, _ answer: @escaping Handler) {
+        let parts = call.split(separator: " ")
+        precondition(parts.count == 2, "a route is a method and a path: \(call)")
+        method = String(parts[0])
+        segments = parts[1].dropFirst().split(separator: "/").map { segment in
+            segment.hasPrefix("{") ? .parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
+        }
+        self.access = access
+        self.answer = answer
+    }
+
+    /// The path's parameters, or nil where this is another path.
+    func match(_ path: [Substring]) -> [String: Substring]? {
+        guard path.count == segments.count else { return nil }
+        var parameters: [String: Substring] = [:]
+        for (segment, text) in zip(segments, path) {
+            switch segment {
+            case .literal(let literal): guard text == literal else { return nil }
+            case .parameter(let name): parameters[name] = text
+            }
+        }
+        return parameters
+    }
+}

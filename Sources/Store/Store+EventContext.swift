@@ -1,0 +1,107 @@
+internal import APNsProtocol
+package import Core
+internal import PostgreSQL
+
+/// What an event is checked against before it is accepted.
+package struct EventContext: Sendable {
+    package let match: MatchID
+    /// The contract of its type, as it came; nil: the type has none.
+    package let contract: RawJSON?
+    package let sizes: PayloadSizes
+    /// `app_paused` and the like, for the answer.
+    package let warnings: [String]
+}
+
+/// An event as it is listed.
+package struct EventRecord: Sendable {
+    package let id: EventID
+    package let kind: EventKind
+    package let importance: Importance
+    package let status: String
+    package let version: Int64
+    package let sequence: Int64?
+    package let occurredAt: Timestamp?
+    package let receivedAt: Timestamp
+}
+
+extension Store {
+    /// The contexts of matches, as many as there are. In one round trip, for any number.
+    package func eventContexts(
+        of matches: [MatchID],
+        tenant: TenantID,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> [MatchID: EventContext] {
+        let rows = try await self.tenant(
+            tenant,
+            by: deadline,
+            """
+            SELECT m.match_id, y.content_state, coalesce(octet_length(m.attributes), 0), a.tokens, a.channels,
+                   m.paused_at IS NOT NULL, a.paused, t.paused_at IS NOT NULL
+            FROM matches m
+            LEFT JOIN tenants t ON t.tenant_id = m.tenant_id
+            LEFT JOIN activity_types y ON y.tenant_id = m.tenant_id AND y.bundle = m.bundle
+                AND y.attributes_type = m.attributes_type
+            CROSS JOIN LATERAL (
+                SELECT coalesce(bool_or(tokens), false) AS tokens,
+                       coalesce(bool_or(channels <> 'none'), false) AS channels,
+                       coalesce(bool_or(paused_at IS NOT NULL), false) AS paused
+                FROM apps WHERE tenant_id = m.tenant_id AND bundle = m.bundle) AS a
+            WHERE m.tenant_id = $1 AND m.match_id = ANY ($2::text[]) AND m.deleted_at IS NULL
+            """,
+            [.text(tenant), .textArray(matches.map(\.text))]
+        )
+        var contexts: [MatchID: EventContext] = [:]
+        for row in rows {
+            let context = EventContext(row)
+            contexts[context.match] = context
+        }
+        return contexts
+    }
+
+    /// What came in for a match, oldest first.
+    package func events(
+        of match: MatchKey,
+        after: (receivedAt: Timestamp, id: String)?,
+        limit: Int,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Page<EventRecord> {
+        let rows = try await tenant(
+            match.tenant,
+            by: deadline,
+            """
+            SELECT event_id, kind, importance, status, version, sequence, occurred_at, received_at FROM events
+            WHERE tenant_id = $1 AND match_id = $2
+              AND ($3::timestamptz IS NULL OR (received_at, event_id) > ($3, $4::text))
+            ORDER BY received_at, event_id LIMIT $5
+            """,
+            match.parameters + [.time(after?.receivedAt), .text(after?.id), .int(limit + 1)]
+        ).map(EventRecord.init)
+        return Page(rows, limit: limit)
+    }
+}
+
+extension EventContext {
+    fileprivate init(_ row: PGRow) {
+        match = row.wrapped(0)
+        contract = row.optionalJSON(1)
+        var routes: PayloadSizes.Routes = []
+        if row.bool(3) { routes.insert(.tokens) }
+        if row.bool(4) { routes.insert(.broadcast) }
+        sizes = PayloadSizes(routes: routes, attributesBytes: Int(row.int(2)))
+        let pauses = [(5, "match_paused"), (6, "app_paused"), (7, "tenant_paused")]
+        warnings = pauses.filter { row.bool($0.0) }.map(\.1)
+    }
+}
+
+extension EventRecord {
+    fileprivate init(_ row: PGRow) {
+        id = row.wrapped(0)
+        kind = row.value(1)
+        importance = row.value(2)
+        status = row.text(3)
+        version = row.int(4)
+        sequence = row.optionalInt(5)
+        occurredAt = row.optionalTime(6)
+        receivedAt = row.time(7)
+    }
+}
