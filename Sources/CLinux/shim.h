@@ -37,3 +37,15 @@ static inline void c_spawn_chdir_and_close(posix_spawn_file_actions_t *actions, 
 }
 static inline char **c_environment(void) { return environ; }
 enum { c_spawn_setsid = 0x80, c_spawn_setsigdef = POSIX_SPAWN_SETSIGDEF, c_spawn_setsigmask = POSIX_SPAWN_SETSIGMASK };
+
+// Declared for _GNU_SOURCE only; the affinity is a plain set of bits.
+#include <malloc.h>
+extern int sched_getaffinity(int process, unsigned long bytes, void *set);
+static inline int c_usable_processors(void) {
+    unsigned long set[16] = {0};
+    if (sched_getaffinity(0, sizeof set, set) != 0) return (int)sysconf(_SC_NPROCESSORS_ONLN);
+    int count = 0;
+    for (int i = 0; i < 16; i++) count += __builtin_popcountl(set[i]);
+    return count;
+}
+static inline void c_limit_malloc_arenas(int arenas) { mallopt(M_ARENA_MAX, arenas); }

@@ -126,25 +126,46 @@ package final class EmbeddedCluster: Sendable {
     }
 
     /// Starts the server again whenever it ends without ``stop(by:)``, until the task is cancelled.
-    package func keepRunning() async {
+    ///
+    /// - Parameter report: Takes what happens: "ended; starting it again".
+    package func keepRunning(report: @Sendable (String) -> Void) async {
         while !Task.isCancelled {
             let server = running.withLock { $0.server }
-            guard await server.waitForEnd() else { return }
-            guard !running.withLock({ $0.isStopping }), !Task.isCancelled else { return }
-            // Backends of a server that was killed go on for a moment, and keep a new one from starting.
-            try? await Task.sleep(for: .milliseconds(500))
-            guard
-                let next = try? await ClusterServer.start(
+            guard await server.waitForEnd(), !running.withLock({ $0.isStopping }), !Task.isCancelled else { return }
+            report("ended; starting it again")
+            do throws(PGError) {
+                let next = try await ClusterServer.start(
                     place,
                     binaries,
                     configuration,
                     socketDirectory: socketDirectory,
                     on: loop,
-                    by: .now + .seconds(30)
+                    by: .now + .seconds(60)
                 )
-            else { continue }
-            running.withLock { $0.server = next }
+                await replace(by: next)
+                report("runs again (process \(next.processID))")
+            } catch {
+                report("cannot be started: \(error)")
+                try? await Task.sleep(for: .seconds(1))
+            }
         }
+    }
+
+    private func replace(by server: ClusterServer) async {
+        let (guardian, isStopping) = running.withLock { running in
+            running.server = server
+            return (running.guardian, running.isStopping)
+        }
+        // Told to stop while it started.
+        if isStopping { await server.stop(by: .now + .seconds(10)) }
+        guard let guardian else { return }
+        // The old one would wait for a process that is gone.
+        let next = ClusterGuardian(
+            processID: server.processID,
+            folders: [place.data, socketDirectory, place.directory]
+        )
+        await guardian.dismiss()
+        running.withLock { $0.guardian = next }
     }
 
     private static func takeOver(
