@@ -52,7 +52,8 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "APNs", "APNsProtocol", "Core", "Crypto", "EventLoop", "HTTP2", "HTTPServer", "PostgreSQL", "Store",
+                "APNs", "APNsProtocol", "CLinux", "Core", "Crypto", "EventLoop", "HTTP2", "HTTPServer", "PostgreSQL",
+                "Store",
             ],
             swiftSettings: common
         ),

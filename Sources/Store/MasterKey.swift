@@ -62,6 +62,11 @@ package struct MasterKey: Sendable {
     /// As the key file holds it. Never for a message or a log.
     package var base64: String { Base64.encode(bytes) }
 
+    /// Whether a ciphertext was made with this key, as far as can be told without opening it.
+    package func fits(_ ciphertext: [UInt8]) -> Bool {
+        ciphertext.first == Self.version && ciphertext.count > 9 && Array(ciphertext[1..<9]) == keyID
+    }
+
     package func seal(_ plaintext: [UInt8], for binding: Binding) throws(StoreError) -> [UInt8] {
         do {
             let sealed = try AESGCM.seal(plaintext, key: bytes, additionalData: binding.bytes + keyID)

@@ -1,6 +1,6 @@
 package import Core
 internal import Crypto
-internal import PostgreSQL
+package import PostgreSQL
 
 /// Who sent a request: what its key is, and whose.
 package struct Caller: Equatable, Sendable {
@@ -111,11 +111,25 @@ extension Store {
 
     /// Makes an operator's key. The secret is not kept.
     package func createOperatorKey(by deadline: ContinuousClock.Instant) async throws(StoreError) -> KeySecret {
+        do {
+            return try await database.withConnection(by: deadline) { connection throws(PGError) in
+                try await Self.createOperatorKey(on: connection, by: deadline)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// The same where there is no store yet: for `touchline key bootstrap`.
+    package static func createOperatorKey(
+        on connection: PGConnection,
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) -> KeySecret {
         let secret = KeySecret(role: .operator)
-        _ = try await owner(
-            by: deadline,
+        _ = try await connection.query(
             "INSERT INTO operator_keys (key_id, secret_sha256) VALUES ($1, $2)",
-            [.text(secret.id.text), .bytes(secret.digest)]
+            [.text(secret.id.text), .bytes(secret.digest)],
+            by: deadline
         )
         return secret
     }

@@ -1,0 +1,68 @@
+internal import EventLoop
+internal import PostgreSQL
+
+/// The PostgreSQL that the service works on: the operator's, or one of its own.
+struct DatabaseServer: Sendable {
+    let conninfo: String
+    let cluster: EmbeddedCluster?
+
+    /// Starts an embedded one again whenever it ends by itself, until the task is cancelled.
+    func keepRunning(log: @Sendable (String) -> Void) async {
+        guard let cluster else { return }
+        await cluster.keepRunning { log("PostgreSQL \($0)") }
+    }
+
+    /// Stops an embedded one.
+    func stop() async { await cluster?.stop(by: .now + .seconds(20)) }
+}
+
+extension Service {
+    /// Starts the embedded server, or takes the operator's.
+    func startDatabase(
+        in folder: DataFolder?,
+        on loops: [EventLoop],
+        _ stop: StopRequest
+    ) async throws(ServiceFault) -> DatabaseServer {
+        if let url = settings.databaseURL {
+            try await waitForDatabase(url, on: loops[0], stop)
+            return DatabaseServer(conninfo: url, cluster: nil)
+        }
+        guard let folder else { preconditionFailure("an embedded database without a folder") }
+        var configuration = EmbeddedCluster.Configuration(directory: folder.path)
+        configuration.isDisposable = settings.isDisposable
+        do {
+            let cluster = try await EmbeddedCluster.start(configuration, on: loops[0], by: .now + .seconds(120))
+            let how = cluster.wasTakenOver ? "took over its own PostgreSQL" : "runs a PostgreSQL of its own"
+            log("\(how) (process \(cluster.processID), in \(folder.path); set DATABASE_URL to use another)")
+            for remark in cluster.remarks { log(remark) }
+            return DatabaseServer(conninfo: cluster.connectionString, cluster: cluster)
+        } catch {
+            throw ServiceFault(error.description)
+        }
+    }
+
+    /// A server that starts at the same moment as we do may take a while; one that is not there is a fault.
+    private func waitForDatabase(
+        _ url: String,
+        on loop: EventLoop,
+        _ stop: StopRequest
+    ) async throws(ServiceFault) {
+        let end = ContinuousClock.now + .seconds(30)
+        var isFirst = true
+        while !stop.isRequested {
+            do throws(PGError) {
+                let connection = try await PGConnection.connect(url, on: loop, by: min(end, .now + .seconds(5)))
+                await connection.close()
+                return
+            } catch {
+                guard error.isUnavailable else { throw ServiceFault("DATABASE_URL: \(error)") }
+                guard .now < end else {
+                    throw ServiceFault("PostgreSQL cannot be reached: \(error)", hint: "Check DATABASE_URL.")
+                }
+                if isFirst { log("waiting for PostgreSQL: \(error)") }
+                isFirst = false
+                try? await Task.sleep(for: .milliseconds(500))
+            }
+        }
+    }
+}

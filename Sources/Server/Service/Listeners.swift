@@ -1,0 +1,85 @@
+internal import EventLoop
+internal import HTTP2
+internal import HTTPServer
+internal import Store
+
+/// The API's listener, if this process has that role, and the one of its metrics.
+struct Listeners: Sendable {
+    let url: String?
+    let metricsURL: String
+    private let api: HTTPServer?
+    private let metrics: HTTPServer
+
+    static func start(
+        _ settings: Settings,
+        store: Store,
+        engine: Engine,
+        loops: [EventLoop]
+    ) async throws(ServiceFault) -> Listeners {
+        do {
+            var api: HTTPServer?
+            var url: String?
+            if settings.roles.contains(.api) {
+                var configuration = HTTPServerConfiguration(address: try await resolve(settings.listen))
+                configuration.tls = try settings.tls.map { files in
+                    try TLSContext.server(
+                        certificateFile: files.certificate,
+                        keyFile: files.key,
+                        alpn: ["h2", "http/1.1"]
+                    )
+                }
+
+                let handler = Monitoring(store: store).handler
+                let server = try await HTTPServer.start(configuration, loops: loops, handler: handler)
+                let scheme = settings.tls == nil ? "http" : "https"
+                url = "\(scheme)://\(Settings.HostPort(host: settings.listen.host, port: server.port))"
+                api = server
+            }
+            do {
+                let configuration = HTTPServerConfiguration(address: try await resolve(settings.metricsListen))
+                let metrics = try await HTTPServer.start(
+                    configuration,
+                    loops: [loops[0]],
+                    handler: Monitoring(store: store).handler
+                )
+                let address = Settings.HostPort(host: settings.metricsListen.host, port: metrics.port)
+                return Listeners(url: url, metricsURL: "http://\(address)", api: api, metrics: metrics)
+            } catch {
+                await api?.drain(by: .now)
+                throw error
+            }
+        } catch let fault as ServiceFault {
+            throw fault
+        } catch {
+            throw ServiceFault("\(error)")
+        }
+    }
+
+    /// Finishes what was asked; the metrics go on to the end.
+    func drain(by deadline: ContinuousClock.Instant) async {
+        await api?.drain(by: deadline)
+        await metrics.drain(by: .now)
+    }
+
+    private static func resolve(_ address: Settings.HostPort) async throws(ServiceFault) -> SocketAddress {
+        do {
+            return try await Resolver.resolve(host: address.host, port: address.port, by: .now + .seconds(10))[0]
+        } catch {
+            throw ServiceFault("\(error)")
+        }
+    }
+}
+
+extension Service {
+    /// Without TLS, and nobody in front who has it, keys would cross the network in the clear.
+    func checkAddress() throws(ServiceFault) {
+        guard settings.roles.contains(.api), settings.tls == nil, !settings.isBehindProxy else { return }
+        let host = settings.listen.host
+        let isLoopback = SocketAddress(literal: host, port: 0)?.isLoopback ?? (host == "localhost")
+        guard !isLoopback else { return }
+        throw ServiceFault(
+            "--listen \(settings.listen) would send API keys over the network unencrypted",
+            hint: "Give --tls-cert and --tls-key, or --behind-proxy if something in front does TLS."
+        )
+    }
+}

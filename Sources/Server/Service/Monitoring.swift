@@ -1,0 +1,43 @@
+internal import HTTP2
+internal import HTTPServer
+internal import PostgreSQL
+internal import Store
+
+/// What the listener of metrics answers: health for whatever roles the process has, and its gauges.
+struct Monitoring: Sendable {
+    let store: Store
+
+    var handler: HTTPHandler { { await answer($0) } }
+
+    private func answer(_ request: HTTPRequest) async -> HTTPResponse {
+        guard request.method == "GET" || request.method == "HEAD" else { return text(405, "only GET") }
+        switch request.target.prefix(while: { $0 != "?" }) {
+        case "/healthz": return text(200, "ok")
+        case "/readyz":
+            let isReady = (try? await store.owner(by: .now + .seconds(2), "SELECT 1")) != nil
+            return text(isReady ? 200 : 503, isReady ? "ready" : "PostgreSQL does not answer")
+        case "/metrics": return text(200, metrics, type: "text/plain; version=0.0.4; charset=utf-8")
+        default: return text(404, "there are /metrics, /healthz and /readyz")
+        }
+    }
+
+    private var metrics: String {
+        var lines = [
+            "# HELP touchline_database_reachable Whether PostgreSQL could be reached when that was last tried.",
+            "# TYPE touchline_database_reachable gauge",
+            "touchline_database_reachable \(store.database.isReachable ? 1 : 0)",
+            "# HELP touchline_database_connections Connections to PostgreSQL, and callers who wait for one.",
+            "# TYPE touchline_database_connections gauge",
+        ]
+        for (name, counts) in [("owner", store.database.counts), ("api", store.api.counts)] {
+            for (state, count) in [("idle", counts.idle), ("leased", counts.leased), ("waiting", counts.waiting)] {
+                lines.append("touchline_database_connections{pool=\"\(name)\",state=\"\(state)\"} \(count)")
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private func text(_ status: Int, _ body: String, type: String = "text/plain; charset=utf-8") -> HTTPResponse {
+        HTTPResponse(status: status, fields: ["content-type": type], body: Array("\(body)\n".utf8))
+    }
+}

@@ -1,0 +1,89 @@
+internal import EventLoop
+internal import HTTPServer
+internal import PostgreSQL
+internal import Store
+
+/// The whole service of one process: brought up, run until it is told to stop, drained, brought down.
+package struct Service: Sendable {
+    let settings: Settings
+    /// Takes a line for the operator.
+    let log: @Sendable (String) -> Void
+
+    package init(settings: Settings, log: @escaping @Sendable (String) -> Void) {
+        self.settings = settings
+        self.log = log
+    }
+
+    /// Serves until `stop` is requested, then drains within ``Settings/drain`` and stops what was started.
+    ///
+    /// PostgreSQL may come and go meanwhile: calls are answered 503, and everything goes on when it is back.
+    ///
+    /// - Parameter stop: Requested by SIGTERM, say.
+    /// - Throws: ``ServiceFault`` when it cannot be brought up. Then nothing of it runs any more.
+    package func run(until stop: StopRequest) async throws(ServiceFault) {
+        try checkAddress()
+        let loops = try Self.makeLoops()
+        let folder = settings.databaseURL == nil ? try DataFolder(settings.dataFolder) : nil
+        defer { folder?.release() }
+        let server = try await startDatabase(in: folder, on: loops, stop)
+        do throws(ServiceFault) {
+            try await run(on: server, in: folder, loops, until: stop)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+        log("stopped")
+    }
+
+    private func run(
+        on server: DatabaseServer,
+        in folder: DataFolder?,
+        _ loops: [EventLoop],
+        until stop: StopRequest
+    ) async throws(ServiceFault) {
+        guard !stop.isRequested else { return }
+        let store = try await openStore(on: server, in: folder, loops)
+        let operatorKeyFile = try await ensureOperatorKey(store, in: folder)
+        let engine = try Engine(settings, store: store, conninfo: server.conninfo, loops: loops)
+        let listeners = try await Listeners.start(settings, store: store, engine: engine, loops: loops)
+        do throws(ServiceFault) {
+            try writeReadyFile(listeners, operatorKeyFile: operatorKeyFile)
+        } catch {
+            await listeners.drain(by: .now)
+            throw error
+        }
+        announce(listeners, operatorKeyFile: operatorKeyFile)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await server.keepRunning(log: log) }
+            group.addTask { await engine.run() }
+            await stop.wait()
+            log("draining for at most \(settings.drain.components.seconds) s")
+            let deadline = ContinuousClock.now + settings.drain
+            removeReadyFile()
+            await listeners.drain(by: deadline)
+            await engine.drain(by: max(deadline, .now + .milliseconds(100)))
+            group.cancelAll()
+        }
+        await store.database.shutdown()
+        await store.api.shutdown()
+    }
+
+    private func announce(_ listeners: Listeners, operatorKeyFile: String?) {
+        if let url = listeners.url { log("serving on \(url)") }
+        log("metrics on \(listeners.metricsURL)")
+        if let operatorKeyFile { log("the operator's key is in \(operatorKeyFile)") }
+    }
+
+    /// As many as there are processors, at most 8. They live as long as the process: work may be handed to a loop up to
+    /// the very end.
+    private static func makeLoops() throws(ServiceFault) -> [EventLoop] {
+        var loops: [EventLoop] = []
+        do {
+            for number in 0..<min(Processors.usable, 8) { loops.append(try EventLoop(name: "loop \(number)")) }
+        } catch {
+            throw ServiceFault("\(error)")
+        }
+        return loops
+    }
+}

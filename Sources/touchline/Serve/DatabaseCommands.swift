@@ -1,0 +1,73 @@
+import EventLoop
+import PostgreSQL
+import Store
+
+extension Command {
+    static let migrate = Command(
+        "migrate",
+        "bring the database's tables up to date",
+        details: """
+            Works on the database in DATABASE_URL. `touchline serve` does the same at its
+            start; do it apart where that should happen at a time of your own.
+            """,
+        example: "DATABASE_URL=postgres://touchline@db/touchline touchline migrate"
+    ) { invocation throws(Failure) in
+        let applied = try await withDatabase(invocation) { connection throws(PGError) in
+            try await Store.migrator.run(on: connection, by: .now + .seconds(3_600))
+        }
+        guard !applied.isEmpty else { return Terminal.print("up to date") }
+        for name in applied { Terminal.print("applied \(name)") }
+    }
+
+    static let keyBootstrap = Command(
+        "key bootstrap",
+        "make the first operator key, straight in the database",
+        options: [Option("--json", "for programs: {\"secret\"}")],
+        details: """
+            Works on the database in DATABASE_URL, whose tables have to be there. The secret
+            is shown this once and kept nowhere.
+            """,
+        example: "DATABASE_URL=postgres://touchline@db/touchline touchline key bootstrap"
+    ) { invocation throws(Failure) in
+        let text = try await withDatabase(invocation) { connection throws(PGError) in
+            guard try await Store.migrator.missing(on: connection, by: .now + .seconds(30)).isEmpty else {
+                throw PGError(.configuration, "the tables are not up to date: run `touchline migrate` first")
+            }
+            return try await Store.createOperatorKey(on: connection, by: .now + .seconds(30)).text
+        }
+        if invocation.isOn("--json") {
+            Terminal.print("{\"secret\":\"\(text)\"}")
+        } else {
+            Terminal.print(text)
+            Terminal.complain("Keep it: it is not shown again. For example: export TOUCHLINE_KEY=…")
+        }
+    }
+}
+
+/// Runs `body` on a connection to the database in `DATABASE_URL`.
+private func withDatabase<Value: Sendable>(
+    _ invocation: Invocation,
+    _ body: (PGConnection) async throws(PGError) -> Value
+) async throws(Failure) -> Value {
+    guard let url = invocation.environment["DATABASE_URL"], !url.isEmpty else {
+        throw Failure(
+            .wrongUse,
+            "DATABASE_URL is not set",
+            hint: "The embedded PostgreSQL needs no \(invocation.command.name): `touchline serve` sees to it."
+        )
+    }
+    do {
+        let loop = try EventLoop(name: "database")
+        let connection = try await PGConnection.connect(url, on: loop, by: .now + .seconds(15))
+        do throws(PGError) {
+            let value = try await body(connection)
+            await connection.close()
+            return value
+        } catch {
+            await connection.close()
+            throw error
+        }
+    } catch {
+        throw Failure(.failed, "\(error)")
+    }
+}
