@@ -28,8 +28,8 @@ struct Listeners: Sendable {
                         alpn: ["h2", "http/1.1"]
                     )
                 }
-
-                let handler = Monitoring(store: store).handler
+                configuration.refuse = API.refusal
+                let handler = API(store: store, wake: { engine.wake() }).handler
                 let server = try await HTTPServer.start(configuration, loops: loops, handler: handler)
                 let scheme = settings.tls == nil ? "http" : "https"
                 url = "\(scheme)://\(Settings.HostPort(host: settings.listen.host, port: server.port))"
