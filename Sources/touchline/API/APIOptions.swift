@@ -33,7 +33,7 @@ enum APIOptions {
         )
     }
 
-    /// A client with a loop of its own, which lives as long as the process.
+    /// A client; all share one loop.
     static func client(
         url: String,
         key: String?,
@@ -43,13 +43,16 @@ enum APIOptions {
     ) throws(Failure) -> APIClient {
         let loop: EventLoop
         do throws(EventLoopError) {
-            loop = try EventLoop(name: "client")
+            loop = try sharedLoop.get()
         } catch {
             throw Failure(.failed, "no event loop: \(error)")
         }
         let connection = try ServiceConnection(url: try ServiceURL(url), caFile: caFile, loop: loop)
         return APIClient(connection: connection, key: key, tenant: tenant, patience: patience)
     }
+
+    /// Lives as long as the process.
+    private static let sharedLoop = Result { () throws(EventLoopError) in try EventLoop(name: "client") }
 
     private static func key(_ invocation: Invocation) throws(Failure) -> String {
         if let file = invocation.value("--key-file") {

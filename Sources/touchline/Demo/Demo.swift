@@ -54,11 +54,10 @@ struct Demo: Sendable {
         _ = try await feed.play(script, match: DemoStage.match) { step, _ in
             guard step.importance == .key, step.kind != .end else { return }
             let landed = await sample.landing(of: step.state)
-            let clock = String(repeating: " ", count: max(0, 6 - step.state.clock.count)) + step.state.clock
-            let what = step.alert == nil ? step.state.phase.title : "GOAL  \(step.state.scorer ?? "")"
-            let line = "\(clock)  Argentina \(step.state.score) France"
-            let padding = String(repeating: " ", count: max(1, 42 - line.count))
-            Terminal.print("\(line)\(padding)\(what)\(String(repeating: " ", count: max(1, 26 - what.count)))\(landed)")
+            let clock = Self.pad(step.state.clock, to: 6, onTheLeft: true)
+            let what = step.alert == nil ? step.state.phase.title : "GOAL \(step.state.scorer ?? "")"
+            let score = Self.pad("\(clock)  ARG \(step.state.score) FRA", to: 31)
+            Terminal.print(score + Self.pad(what, to: 27) + landed)
         }
     }
 
@@ -68,7 +67,8 @@ struct Demo: Sendable {
         _ phones: [MatchPhones]
     ) async throws(Failure) -> Int {
         Terminal.print("")
-        say("full time; the end is held for some seconds, in case a goal comes late")
+        say("full time: Argentina \(script.final.score) France")
+        say("the end is held for some seconds, in case a goal comes late")
         var right = 0
         for group in phones {
             let before = right
@@ -91,10 +91,15 @@ struct Demo: Sendable {
         }
     }
 
+    private static func pad(_ text: String, to width: Int, onTheLeft: Bool = false) -> String {
+        let space = String(repeating: " ", count: max(0, width - text.count))
+        return onTheLeft ? space + text : text + space
+    }
+
     private func say(_ text: String) {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        let rounded = "\((seconds * 10).rounded() / 10)"
-        Terminal.print("[\(String(repeating: " ", count: max(0, 5 - rounded.count)))\(rounded) s] \(text)")
+        let rounded = Self.pad("\((seconds * 10).rounded() / 10)", to: 5, onTheLeft: true)
+        Terminal.print("[\(rounded) s] \(text)")
     }
 }
 

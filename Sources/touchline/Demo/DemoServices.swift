@@ -41,10 +41,10 @@ final class DemoServices: Sendable {
     private let guardian: DemoGuardian
     private let state = Mutex(State())
 
-    /// Makes the folder.
-    init() throws(Failure) {
-        var template = Array("/tmp/touchline-demo.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure(.failed, "cannot make a folder in /tmp") }
+    /// Makes the folder, in `temporary`.
+    init(in temporary: String) throws(Failure) {
+        var template = Array("\(temporary)/touchline-demo.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw Failure(.failed, "cannot make a folder in \(temporary)") }
         folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         // PostgreSQL's user must get through to its data; what is secret is secret by its own mode.
         chmod(folder, 0o711)
