@@ -36,6 +36,9 @@ package struct APNsID: Hashable, Sendable {
         low = value(digits[16...])
     }
 
+    /// The two halves, for who writes the canonical form without making a text of it.
+    package var words: (high: UInt64, low: UInt64) { (high, low) }
+
     /// The 16 bytes, most significant first.
     package var bytes: [UInt8] {
         (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? high : low) >> UInt64(56 - 8 * ($0 % 8))) }

@@ -37,6 +37,9 @@ package enum Connector {
         throw .cannotConnect(reason)
     }
 
+    /// Closes a descriptor that nobody wants any more.
+    package static func discard(_ descriptor: Int32) { close(descriptor) }
+
     private struct Failure: Error {
         let reason: String
 

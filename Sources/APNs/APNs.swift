@@ -1,1 +1,0 @@
-// The module's types stand in files of their own.

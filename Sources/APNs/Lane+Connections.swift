@@ -1,0 +1,111 @@
+internal import EventLoop
+internal import HTTP2
+
+/// How a lane's connections come, go and are told apart.
+extension Lane {
+    /// Called when pushes wait that no connection can take.
+    func grow(now: ContinuousClock.Instant) {
+        guard !isClosing else { return }
+        let usable = connections.filter { !$0.connection.isDraining }
+        let unproven = usable.filter { !$0.isProven }.count
+        let facts = ConnectionGrowth.Facts(
+            waiting: queue.count,
+            ready: usable.count - unproven,
+            unproven: unproven + (isConnecting ? 1 : 0)
+        )
+        switch growth.decide(facts, now: now) {
+        case .none: break
+        case .open:
+            isConnecting = true
+            hooks.connect()
+        case .askAgain(let instant): wake(at: instant)
+        }
+    }
+
+    /// Begins the handshake on a connected descriptor.
+    func adopt(_ descriptor: Int32) {
+        isConnecting = false
+        let now = ContinuousClock.now
+        // Both are set before a handler is called.
+        var entry: LaneConnection?
+        let handlers = HTTP2ClientHandlers(
+            ready: { [weak self] in self?.dispatch() },
+            ended: { [weak self] slot, end, response in
+                guard let self, let entry else { return }
+                ended(slot, end, response, on: entry)
+            },
+            room: { [weak self] in self?.dispatch() },
+            draining: { [weak self] debug in self?.draining(debug, on: entry) },
+            closed: { [weak self] error in
+                guard let self, let closed = entry else { return }
+                // The handlers hold the entry, which holds the connection, which held the handlers.
+                entry = nil
+                self.closed(closed, error)
+            }
+        )
+        do throws(HTTP2Error) {
+            let connection = try HTTP2ClientConnection(
+                adopting: descriptor,
+                tls: configuration.tls,
+                serverName: configuration.endpoints[key.environment, key.role].host,
+                loop: loop,
+                by: now + configuration.connectTimeout,
+                configuration: configuration.connection,
+                handlers: handlers
+            )
+            let adopted = LaneConnection(connection, now: now)
+            entry = adopted
+            connections.append(adopted)
+            counters.connectionsOpened.add(1)
+            counters.connections.add(1)
+            if isClosing { connection.close() }
+        } catch {
+            connectFailed()
+        }
+    }
+
+    func connectFailed() {
+        isConnecting = false
+        counters.connectionsFailed.add(1)
+        growth.failed(now: .now, random: .random(in: 0..<1))
+        dispatch()
+    }
+
+    private func draining(_ debug: String, on entry: LaneConnection?) {
+        scheduleDispatch()
+    }
+
+    private func closed(_ entry: LaneConnection, _ error: HTTP2Error?) {
+        connections.removeAll { $0 === entry }
+        counters.connections.add(-1)
+        if error != nil { counters.connectionsFailed.add(1) }
+        // A peer that ends young connections is not asked again at once.
+        if !entry.isProven || .now - entry.openedAt < .seconds(1) {
+            growth.failed(now: .now, random: .random(in: 0..<1))
+        }
+        scheduleDispatch()
+    }
+
+    /// Retires what idles beside others, what idles for too long, and what is old.
+    func sweep(now: ContinuousClock.Instant) {
+        for entry in connections where !entry.connection.isDraining && entry.connection.isReady {
+            let others = connections.count { !$0.connection.isDraining } - 1
+            let isIdle = entry.connection.openStreams == 0
+            let isSurplus =
+                isIdle
+                && ConnectionGrowth.isSurplus(
+                    idleFor: now - entry.idleSince,
+                    others: others,
+                    shrinkAfter: configuration.shrinkAfter,
+                    closeAfter: configuration.closeAfter
+                )
+            if isSurplus || now - entry.openedAt >= configuration.longestLife { entry.connection.retire() }
+        }
+    }
+
+    /// Nothing waits, nothing is connected, and nobody has used it for long.
+    func isForgotten(now: ContinuousClock.Instant) -> Bool {
+        queue.isEmpty && connections.isEmpty && !isConnecting && heldForToken.isEmpty && inFlight == 0
+            && now - lastUsed >= configuration.closeAfter
+    }
+}

@@ -1,0 +1,150 @@
+import APNs
+import APNsProtocol
+import APNsSimulator
+import Crypto
+import EventLoop
+import Foundation
+import HTTP2
+import TestSupport
+
+/// The loops of this module's tests; they outlive every pool.
+enum TestLoops {
+    static let pool = make("test-pool")
+    static let far = make("test-far")
+
+    private static func make(_ name: String) -> EventLoop {
+        do { return try EventLoop(name: name) } catch { preconditionFailure("\(error)") }
+    }
+}
+
+/// What a test sends, and to whom.
+enum Pushes {
+    static let credential = CredentialID(1)
+    static let lane = LaneKey(environment: .production, role: .push, credential: credential)
+
+    static func bundle() throws -> BundleID { try required(BundleID(validating: "com.example.scores")) }
+
+    static func required<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw Missing() }
+        return value
+    }
+
+    struct Missing: Error {}
+
+    static func recipients(_ numbers: Range<Int>) throws -> [Recipient] {
+        try numbers.map { number in
+            Recipient(
+                route: .device(try required(DeviceToken(validating: TestTokens.token(number)))),
+                id: APNsID(seed: Array(repeating: 9, count: 16), index: UInt32(number))
+            )
+        }
+    }
+
+    static func batch(
+        _ numbers: Range<Int>,
+        urgency: PushUrgency = .routine,
+        deadline: Duration = .seconds(20),
+        payloadBytes: Int = 200
+    ) throws -> PushBatch {
+        PushBatch(
+            lane: lane,
+            urgency: urgency,
+            headers: .device(try bundle(), priority: 5, expiration: 1_790_000_000),
+            payload: payload(payloadBytes),
+            recipients: try recipients(numbers),
+            deadline: .now + deadline
+        )
+    }
+
+    /// A Live Activity update of exactly this size.
+    static func payload(_ bytes: Int) -> [UInt8] {
+        let head = #"{"aps":{"timestamp":1790000000,"event":"update","content-state":{"clock":""#
+        let tail = #""}}}"#
+        let filling = String(repeating: "x", count: max(0, bytes - head.utf8.count - tail.utf8.count))
+        return Array((head + filling + tail).utf8)
+    }
+}
+
+extension SenderPoolConfiguration {
+    /// Against a simulator, over TLS.
+    static func testing(_ simulator: APNsSimulator) throws -> SenderPoolConfiguration {
+        var endpoints = APNsEndpoints()
+        for (environment, simulated) in [
+            (APNsEnvironment.production, SimulatedEnvironment.production), (.sandbox, .sandbox),
+        ] {
+            endpoints[environment, .push] = APNsEndpoint(
+                host: "localhost",
+                port: simulator.port(simulated, .push)
+            )
+            endpoints[environment, .manage] = APNsEndpoint(
+                host: "localhost",
+                port: simulator.port(simulated, .manage)
+            )
+        }
+        return SenderPoolConfiguration(
+            endpoints: endpoints,
+            tls: try TLSContext.client(caFile: simulator.caFile),
+            loops: [TestLoops.pool]
+        )
+    }
+
+    /// Against a scripted server, without TLS.
+    static func testing(_ server: ScriptedHTTP2Server) -> SenderPoolConfiguration {
+        var endpoints = APNsEndpoints()
+        endpoints[.production, .push] = APNsEndpoint(host: "127.0.0.1", port: server.port)
+        return SenderPoolConfiguration(endpoints: endpoints, tls: nil, loops: [TestLoops.pool])
+    }
+}
+
+extension LocalProviderTokens {
+    /// The simulator's credential.
+    static func testing(
+        _ simulator: APNsSimulator,
+        now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
+    ) throws -> LocalProviderTokens {
+        let tokens = LocalProviderTokens(now: now)
+        tokens.add(
+            Pushes.credential,
+            key: try P256PrivateKey(pem: String(contentsOfFile: simulator.p8File, encoding: .utf8)),
+            team: try Pushes.required(TeamID(validating: simulator.teamID)),
+            keyID: try Pushes.required(KeyID(validating: simulator.keyID))
+        )
+        return tokens
+    }
+}
+
+/// Hands out a text instead of a signed token, and remembers refusals.
+actor ScriptedProviderTokens: ProviderTokenSource {
+    private var texts: [String]
+    private(set) var refusals: [ProviderTokenRefusal] = []
+
+    /// - Parameter texts: The first is used until it is refused as expired, then the next; the last stays.
+    init(_ texts: [String]) { self.texts = texts }
+
+    func token(for credential: CredentialID) async throws(ProviderTokenError) -> String {
+        guard let text = texts.first else { throw .unusable("none") }
+        return text
+    }
+
+    func refused(_ token: String, for credential: CredentialID, as refusal: ProviderTokenRefusal) async {
+        refusals.append(refusal)
+        if refusal == .expired, texts.count > 1, texts.first == token { texts.removeFirst() }
+    }
+}
+
+/// Runs a body with a pool, and drains it afterwards.
+func withPool<Result: Sendable>(
+    _ configuration: SenderPoolConfiguration,
+    _ tokens: any ProviderTokenSource,
+    _ body: (SenderPool) async throws -> Result
+) async throws -> Result {
+    let pool = SenderPool(configuration: configuration, providerTokens: tokens)
+    do {
+        let result = try await body(pool)
+        await pool.drain(by: .now + .seconds(5))
+        return result
+    } catch {
+        await pool.drain(by: .now)
+        throw error
+    }
+}
