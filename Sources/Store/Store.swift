@@ -18,6 +18,15 @@ package final class Store: Sendable {
     /// What an `api` pool runs on each new connection.
     package static let apiSetup = ["SET ROLE touchline_api"]
 
+    /// What to do about a migration that was refused; nil where its message says it all.
+    package static func migrationHint(for error: PGError) -> String? {
+        guard error.sqlState == "42501" else { return nil }
+        return """
+            The user of DATABASE_URL needs CREATEROLE, or an administrator runs: \
+            CREATE ROLE touchline_api NOLOGIN; GRANT touchline_api TO <that user>;
+            """
+    }
+
     /// Brings the tables up to date.
     package static let migrator = Migrator(
         Schema.migrations.map { Migrator.Migration(name: $0.name, sql: String(decoding: $0.sql, as: UTF8.self)) }

@@ -56,7 +56,7 @@ extension Service {
                 return
             } catch {
                 guard error.isUnavailable else { throw ServiceFault("DATABASE_URL: \(error)") }
-                guard .now < end else {
+                guard .now < end, !error.isRefusal else {
                     throw ServiceFault("PostgreSQL cannot be reached: \(error)", hint: "Check DATABASE_URL.")
                 }
                 if isFirst { log("waiting for PostgreSQL: \(error)") }
@@ -64,5 +64,13 @@ extension Service {
                 try? await Task.sleep(for: .milliseconds(500))
             }
         }
+    }
+}
+
+extension PGError {
+    /// The server is there and does not want us: a wrong password, no such database. It says so in words only.
+    fileprivate var isRefusal: Bool {
+        message.contains("FATAL:") && !message.contains("starting up") && !message.contains("shutting down")
+            && !message.contains("too many") && !message.contains("remaining connection slots")
     }
 }

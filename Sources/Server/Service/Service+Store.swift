@@ -18,7 +18,7 @@ extension Service {
                 .first?.bytes(0)
             await connection.close()
         } catch {
-            throw ServiceFault("the database cannot be prepared: \(error)")
+            throw ServiceFault("the database cannot be prepared: \(error)", hint: Store.migrationHint(for: error))
         }
         let masterKey = try masterKey(in: folder, sample: sample)
         func pool(_ setup: [String]) -> PGPool {

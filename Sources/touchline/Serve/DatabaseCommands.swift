@@ -68,6 +68,6 @@ private func withDatabase<Value: Sendable>(
             throw error
         }
     } catch {
-        throw Failure(.failed, "\(error)")
+        throw Failure(.failed, "\(error)", hint: (error as? PGError).flatMap { Store.migrationHint(for: $0) })
     }
 }
