@@ -6,7 +6,8 @@ import Testing
 struct PhoneContractTests {
     static let contract = #"""
         {"n":"int","s":"string?","d":"date?","x":"double?","b":"bool?","u":"url?","i":"uuid?","blob":"data?",
-         "phase":{"enum":["first","full"]},"cards?":[{"player":"string","minute":"int"}],"when?":{"date":"convert"}}
+         "phase":{"enum":["first","full"]},"cards":{"optional":[{"player":"string","minute":"int"}]},
+         "when":{"optional":{"date":"convert"}}}
         """#
 
     private func decodes(_ state: String) throws -> Bool {

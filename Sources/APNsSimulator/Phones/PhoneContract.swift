@@ -3,8 +3,8 @@ import Crypto
 /// The content state that an app on a phone expects, as Swift's default `JSONDecoder` would decode it.
 ///
 /// Written as JSON: `{"home":"int","scorer":"string?","phase":{"enum":["first","full"]},"cards":[{"minute":"int"}]}`. Types
-/// are `string int double bool date url uuid data`; `?` behind a type, or behind the name of a member, makes it optional;
-/// `[…]` is a list of one kind of element, `{"enum":[…]}` one of some strings, another object a nested structure.
+/// are `string int double bool date url uuid data`, optional with `?` behind; `[…]` is a list of one kind of element,
+/// `{"enum":[…]}` one of some strings, `{"optional":…}` any type that may be missing, another object a nested structure.
 final class PhoneContract {
     indirect enum Shape: Equatable {
         case string, int, double, bool, date, url, uuid, data
@@ -63,37 +63,28 @@ final class PhoneContract {
     private static func structure(_ members: [(name: String, value: JSONText)], path: String) throws(ControlError)
         -> Shape
     {
-        if let special = try special(members, path: path) { return special }
+        if members.count == 1, let special = try special(members[0].name, members[0].value, path: path) {
+            return special
+        }
         var shapes: [Member] = []
         for (name, value) in members {
-            let isOptional = name.hasSuffix("?")
-            let shape = try shape(value, path: "\(path).\(name)")
-            shapes.append(
-                Member(name: isOptional ? String(name.dropLast()) : name, shape: isOptional ? .optional(shape) : shape)
-            )
+            shapes.append(Member(name: name, shape: try shape(value, path: "\(path).\(name)")))
         }
         return .structure(shapes)
     }
 
-    /// `{"enum":[…]}` and `{"date":"convert"}`: what the phone decodes there is a string and a number.
-    private static func special(_ members: [(name: String, value: JSONText)], path: String) throws(ControlError)
-        -> Shape?
-    {
-        guard let first = members.first else { return nil }
-        let name = first.name.hasSuffix("?") ? String(first.name.dropLast()) : first.name
-        var shape: Shape
-        switch (name, first.value.kind) {
+    /// `{"enum":[…]}`, `{"optional":…}` and `{"date":"convert"}`; what the phone decodes for the last is a number.
+    private static func special(_ name: String, _ value: JSONText, path: String) throws(ControlError) -> Shape? {
+        switch (name, value.kind) {
         case ("enum", .array(let choices)):
             let texts = choices.compactMap(\.string)
             guard !texts.isEmpty, texts.count == choices.count else {
                 throw ControlError("an enum lists its strings", field: path)
             }
-            shape = .choice(texts)
-        case ("date", .string("convert")): shape = .date
+            return .choice(texts)
+        case ("optional", _): return .optional(try shape(value, path: "\(path).optional"))
+        case ("date", .string("convert")): return .date
         default: return nil
         }
-        let isOptional = members.dropFirst().contains { $0.name == "optional" && $0.value.bool == true }
-        if isOptional || first.name.hasSuffix("?") { shape = .optional(shape) }
-        return shape
     }
 }
