@@ -1,0 +1,148 @@
+internal import APNs
+internal import APNsProtocol
+internal import Core
+internal import Store
+
+/// Brings one channel to its match's version: one push, paced and urgent by the same rules as a sweep of no tokens.
+struct ChannelRunner {
+    private let context: DispatchContext
+    private var record: TargetRecord
+
+    init(_ record: TargetRecord, context: DispatchContext) {
+        self.context = context
+        self.record = record
+    }
+
+    /// Runs until the target is released, or its lease is lost.
+    ///
+    /// - Throws: ``StoreError``: the target stays leased, and is due again when that is over.
+    mutating func run() async throws(StoreError) {
+        while try await attempt() {}
+    }
+
+    /// - Returns: Whether there is a newer version already, so that it is tried again at once.
+    private mutating func attempt() async throws(StoreError) -> Bool {
+        let readAt = ContinuousClock.now
+        let environment = record.key.environment
+        let read = try await context.store.channelState(of: record.key, by: context.storeDeadline)
+        guard let (state, channel) = read, let id = channel.channel, channel.state == .open, let app = state.app,
+            !state.isBlocked(for: .channel)
+        else {
+            try await release(after: nil, seen: read?.state.head.version ?? 0)
+            return false
+        }
+        let page = Sweep.Page(range: record.sweep.nextRange, lastRow: nil, isFull: false, highestRow: 0)
+        let limits = app.limits(for: record.key.cadence)
+        switch record.sweep.plan(page: page, head: state.head, limits: limits, now: state.now) {
+        case .rest:
+            try await release(after: nil, seen: state.head.version)
+            return false
+        case .wait(let until):
+            try await release(after: until - state.now, seen: state.head.version)
+            return false
+        case .send(let plan):
+            guard let state = try await context.stamped(state, in: environment),
+                let composition = PushComposition(
+                    state,
+                    priority: plan.priority,
+                    isUrgent: plan.isUrgent,
+                    carriesAlert: plan.carriesAlert
+                ), context.leases.isHeld(record)
+            else { return context.leases.isHeld(record) }
+            let batch = composition.batch(
+                id,
+                policy: channel.storagePolicy,
+                deadline: .now + context.configuration.pushDeadline
+            )
+            let sentAt = state.now + (.now - readAt)
+            let outcome = await context.pool.send(batch).first ?? .unknown("no outcome")
+            record.counts.firstPushAt = record.counts.firstPushAt ?? sentAt
+            record.counts.lastPushAt = state.now + (.now - readAt)
+            try await settle(outcome, plan: plan, state: state, channel: channel)
+            return false
+        }
+    }
+
+    private mutating func settle(
+        _ outcome: Outcome,
+        plan: Sweep.Plan,
+        state: MatchState,
+        channel: ChannelRecord
+    ) async throws(StoreError) {
+        switch Disposition(outcome) {
+        case .accepted:
+            record.counts.accepted += 1
+            try await finish(plan, state)
+        case .retry(let failure):
+            record.backoff += 1
+            if failure == .unknown { record.counts.resent += 1 }
+            let delay = RetryRule.delay(after: failure, attempt: record.backoff, isUrgent: plan.isUrgent)
+            try await release(after: delay, seen: state.head.version)
+        case .stopApp(let reason):
+            guard let app = state.app else { return }
+            try await context.store.stop(.channel, of: app.key, because: reason, by: context.storeDeadline)
+            try await release(after: nil, seen: state.head.version)
+        case .checkChannel(let reason):
+            try await check(channel, reason: reason, plan: plan, state: state)
+        case .removeToken, .setTokenAside, .giveUp:
+            record.counts.refused += 1
+            record.counts.givenUp += 1
+            try await finish(plan, state)
+        }
+    }
+
+    /// APNs says that the channel is gone: a read confirms it, then it is replaced, or the version is undeliverable.
+    private mutating func check(
+        _ channel: ChannelRecord,
+        reason: String,
+        plan: Sweep.Plan,
+        state: MatchState
+    ) async throws(StoreError) {
+        guard let id = channel.channel, let app = state.app else { return }
+        let answer = await context.channels.answer(
+            to: .read(channel.bundle, id),
+            environment: channel.environment,
+            credential: app.credential
+        )
+        switch answer {
+        case .failed(.channelGone):
+            if !state.head.isEnd, try await context.store.replaceChannel(channel, by: context.storeDeadline) {
+                context.bell.housekeeping.signal()
+                try await release(after: nil, seen: state.head.version)
+                return
+            }
+            record.counts.refused += 1
+            record.counts.givenUp += 1
+            try await context.store.channelFailed(
+                channel,
+                retryAfter: nil,
+                error: "\(reason): the channel is gone at APNs; nothing more can be delivered on it",
+                by: context.storeDeadline
+            )
+            try await finish(plan, state)
+        case .created, .found, .deleted, .listed, .limitReached, .failed:
+            record.backoff += 1
+            let delay = RetryRule.delay(after: .later(after: nil), attempt: record.backoff, isUrgent: plan.isUrgent)
+            try await release(after: delay, seen: state.head.version)
+        }
+    }
+
+    private mutating func finish(_ plan: Sweep.Plan, _ state: MatchState) async throws(StoreError) {
+        let from = record.sweep.reached + 1
+        record.sweep = plan.after
+        record.counts.wanted += 1
+        record.counts.downgraded += plan.isDowngraded ? 1 : 0
+        let turn = TurnRecord(
+            from: from,
+            to: plan.after.reached,
+            priority: plan.priority,
+            acceptedAt: state.acceptedAt,
+            counts: record.counts
+        )
+        _ = try await context.store.finishTurn(record, PageResult(), turn: turn, by: context.storeDeadline)
+    }
+
+    private func release(after delay: Duration?, seen: Int64) async throws(StoreError) {
+        try await context.store.release(record, after: delay, seen: seen, by: context.storeDeadline)
+    }
+}

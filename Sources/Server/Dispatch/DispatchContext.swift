@@ -1,0 +1,91 @@
+internal import APNs
+internal import APNsProtocol
+internal import Core
+internal import Store
+internal import Synchronization
+
+/// The numbers of dispatching.
+package struct DispatchConfiguration: Sendable {
+    /// Names this process in its leases.
+    package var owner: String
+    package var lease: Duration = .seconds(10)
+    package var renewal: Duration = .seconds(3)
+    /// Tokens of a page.
+    package var pageSize = 500
+    /// Pages of one sweep that are read and not yet committed.
+    package var pagesPerTarget = 8
+    /// The same over all sweeps of the process: with `pageSize`, what a crash sends twice at most.
+    package var pagesAtOnce = 16
+    /// Targets that run at a time.
+    package var targetsAtOnce = 128
+    /// How often to look for work that nobody rang for.
+    package var poll: Duration = .seconds(1)
+    /// How long a push may take, its queueing included.
+    package var pushDeadline: Duration = .seconds(15)
+    /// Stragglers of one claim, and how long such a claim holds.
+    package var stragglersAtOnce = 500
+    package var stragglerLease: Duration = .seconds(15)
+
+    package init(owner: String) {
+        self.owner = owner
+    }
+}
+
+/// What all runners share.
+final class DispatchContext: Sendable {
+    let store: Store
+    let pool: SenderPool
+    let channels: ChannelManagement
+    let bell: WorkBell
+    /// Signalled whenever a runner has ended.
+    let runnerEnded = WakeUp()
+    let configuration: DispatchConfiguration
+    let leases = LeaseTable()
+    let permits: PagePermits
+    private let refusals = Mutex<[AppKey: RefusalWatch]>([:])
+    private let draining = Atomic(false)
+
+    init(
+        store: Store,
+        pool: SenderPool,
+        channels: ChannelManagement,
+        bell: WorkBell,
+        configuration: DispatchConfiguration
+    ) {
+        self.store = store
+        self.pool = pool
+        self.channels = channels
+        self.bell = bell
+        self.configuration = configuration
+        permits = PagePermits(count: configuration.pagesAtOnce)
+    }
+
+    /// Set once: what runs is brought to a page's end and given back.
+    var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+    func beginDraining() {
+        draining.store(true, ordering: .relaxed)
+    }
+
+    /// For one call of the store.
+    var storeDeadline: ContinuousClock.Instant { .now + .seconds(5) }
+
+    /// Whether so many of the app's tokens are refused that its token sends are to stop.
+    func note(sent: Int, refused: Int, of app: AppKey, at now: Moment) -> Bool {
+        refusals.withLock { $0[app, default: RefusalWatch()].note(sent: sent, refused: refused, at: now) }
+    }
+
+    func forgetRefusals(of app: AppKey) {
+        refusals.withLock { $0[app] = nil }
+    }
+}
+
+extension MatchState {
+    /// Whether nothing may be sent to targets of this kind for now: they leave the due set until somebody resumes.
+    func isBlocked(for kind: TargetKind) -> Bool {
+        guard let app else { return true }
+        if (kind == .channel ? app.channelsStopped : app.tokensStopped) != nil { return true }
+        // Ends go out though the app, match or tenant is paused.
+        return (isPaused || app.isPaused) && !head.isEnd
+    }
+}

@@ -1,0 +1,194 @@
+package import APNs
+internal import APNsProtocol
+internal import Core
+package import Store
+internal import Synchronization
+
+/// Brings what is due to its match's version: claims targets, runs them, keeps their leases.
+///
+/// Any number of processes may each run one; PostgreSQL is all that they share.
+package final class Dispatcher: Sendable {
+    private let context: DispatchContext
+    private let bell: WorkBell
+    /// Runners at work, of targets and of straggler claims.
+    private let running = Atomic(0)
+
+    package init(
+        store: Store,
+        pool: SenderPool,
+        channels: ChannelManagement,
+        bell: WorkBell,
+        configuration: DispatchConfiguration
+    ) {
+        self.bell = bell
+        context = DispatchContext(
+            store: store,
+            pool: pool,
+            channels: channels,
+            bell: bell,
+            configuration: configuration
+        )
+    }
+
+    /// Runs until cancelled. Errors of the database are waited out.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.renewLeases() }
+            group.addTask { await self.runStragglers() }
+            await self.runTargets()
+        }
+    }
+
+    /// Takes nothing new, brings what runs to a page's end and gives it back.
+    package func drain(by deadline: ContinuousClock.Instant) async {
+        context.beginDraining()
+        bell.ringHere()
+        while running.load(ordering: .relaxed) > 0, .now < deadline {
+            await context.runnerEnded.wait(atMost: .milliseconds(200))
+        }
+    }
+
+    // MARK: - Targets
+
+    private func runTargets() async {
+        await withDiscardingTaskGroup { group in
+            var pause = context.configuration.poll
+            while !Task.isCancelled {
+                await bell.targets.wait(atMost: pause)
+                if Task.isCancelled || context.isDraining { break }
+                do {
+                    let (records, next) = try await claim()
+                    pause = min(next ?? context.configuration.poll, context.configuration.poll)
+                    for record in records {
+                        running.add(1, ordering: .relaxed)
+                        group.addTask { await self.runTarget(record) }
+                    }
+                } catch {
+                    pause = .milliseconds(500)
+                }
+            }
+        }
+    }
+
+    /// Claims as many due targets as there is room for, in the order of ``ClaimOrder``.
+    ///
+    /// - Returns: The claimed, and how long to wait for more.
+    private func claim() async throws(StoreError) -> (records: [TargetRecord], next: Duration?) {
+        let room = context.configuration.targetsAtOnce - context.leases.count
+        guard room > 0 else { return ([], nil) }
+        let limit = context.configuration.targetsAtOnce * 4
+        let (due, next) = try await context.store.dueTargets(limit: limit, by: context.storeDeadline)
+        guard !due.isEmpty else { return ([], next) }
+        let order = ClaimOrder.arranged(
+            due.map {
+                ClaimOrder.Candidate(
+                    tenant: $0.key.match.tenant,
+                    isUrgent: $0.isUrgent,
+                    kind: $0.key.kind,
+                    dueAt: $0.dueAt
+                )
+            },
+            running: context.leases.runningByTenant()
+        )
+        let asked = ContinuousClock.now
+        let records = try await context.store.claim(
+            order.prefix(room).map { due[$0].key },
+            owner: context.configuration.owner,
+            lease: context.configuration.lease,
+            by: context.storeDeadline
+        )
+        context.leases.add(records, until: asked + context.configuration.lease)
+        return (records, due.count > room ? nil : next)
+    }
+
+    private func runTarget(_ record: TargetRecord) async {
+        do throws(StoreError) {
+            switch record.key.kind {
+            case .channel:
+                var runner = ChannelRunner(record, context: context)
+                try await runner.run()
+            case .tokens:
+                var runner = SweepRunner(record, context: context)
+                try await runner.run()
+            }
+        } catch {
+            // The lease runs out, and whoever claims the target then goes on from its cursor.
+        }
+        context.leases.remove(record)
+        running.subtract(1, ordering: .relaxed)
+        context.runnerEnded.signal()
+        // It may be due again already, and there is room for another.
+        bell.targets.signal()
+    }
+
+    private func renewLeases() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: context.configuration.renewal)
+            let epochs = context.leases.epochs
+            guard !epochs.isEmpty, !Task.isCancelled else { continue }
+            let asked = ContinuousClock.now
+            let lease = context.configuration.lease
+            if let held = try? await context.store.renew(
+                epochs,
+                lease: lease,
+                by: asked + context.configuration.renewal
+            ) {
+                context.leases.renewed(epochs, held: held, until: asked + lease)
+            }
+        }
+    }
+
+    // MARK: - Stragglers
+
+    private func runStragglers() async {
+        await withDiscardingTaskGroup { group in
+            let slots = PagePermits(count: 4)
+            var pause = context.configuration.poll
+            var mayHaveMore = false
+            while !Task.isCancelled {
+                if !mayHaveMore { await bell.stragglers.wait(atMost: pause) }
+                if Task.isCancelled || context.isDraining { break }
+                await slots.take(isUrgent: false)
+                do {
+                    let limit = context.configuration.stragglersAtOnce
+                    let (claimed, next) = try await context.store.claimStragglers(
+                        limit: limit,
+                        lease: context.configuration.stragglerLease,
+                        by: context.storeDeadline
+                    )
+                    pause = min(max(next ?? context.configuration.poll, .milliseconds(5)), context.configuration.poll)
+                    mayHaveMore = claimed.count == limit
+                    running.add(1, ordering: .relaxed)
+                    group.addTask {
+                        await self.run(claimed)
+                        slots.give()
+                    }
+                } catch {
+                    slots.give()
+                    pause = .milliseconds(500)
+                    mayHaveMore = false
+                }
+            }
+        }
+    }
+
+    private func run(_ claimed: [ClaimedStraggler]) async {
+        struct Place: Hashable {
+            let match: MatchKey
+            let environment: String
+        }
+        let groups = Dictionary(grouping: claimed) {
+            Place(match: $0.match, environment: $0.target.environment.rawValue)
+        }
+        await withDiscardingTaskGroup { group in
+            for stragglers in groups.values {
+                group.addTask {
+                    // Where the database fails, the claim runs out and they are due again.
+                    try? await StragglerRunner(context: self.context).run(stragglers)
+                }
+            }
+        }
+        running.subtract(1, ordering: .relaxed)
+        context.runnerEnded.signal()
+    }
+}

@@ -1,0 +1,61 @@
+internal import Core
+internal import Store
+internal import Synchronization
+
+/// The leases that this process holds, as far as it knows.
+///
+/// Whether one still holds is judged by this process's own clock, from before the claim was asked for: a process that
+/// was stopped for a while finds its leases over without asking.
+final class LeaseTable: Sendable {
+    private struct Entry {
+        let epoch: Int64
+        var validUntil: ContinuousClock.Instant
+    }
+
+    private let entries = Mutex<[TargetKey: Entry]>([:])
+
+    func add(_ records: [TargetRecord], until instant: ContinuousClock.Instant) {
+        entries.withLock { entries in
+            for record in records { entries[record.key] = Entry(epoch: record.epoch, validUntil: instant) }
+        }
+    }
+
+    func remove(_ record: TargetRecord) {
+        entries.withLock { entries in
+            if entries[record.key]?.epoch == record.epoch { entries[record.key] = nil }
+        }
+    }
+
+    func isHeld(_ record: TargetRecord, at now: ContinuousClock.Instant = .now) -> Bool {
+        entries.withLock { entries in
+            guard let entry = entries[record.key], entry.epoch == record.epoch else { return false }
+            return now < entry.validUntil
+        }
+    }
+
+    /// What is to be renewed.
+    var epochs: [TargetKey: Int64] {
+        entries.withLock { $0.mapValues(\.epoch) }
+    }
+
+    /// Takes over a renewal's answer: what is not in `held` any more is lost.
+    func renewed(_ asked: [TargetKey: Int64], held: Set<TargetKey>, until instant: ContinuousClock.Instant) {
+        entries.withLock { entries in
+            for (key, epoch) in asked where entries[key]?.epoch == epoch {
+                if held.contains(key) {
+                    entries[key]?.validUntil = instant
+                } else {
+                    entries[key] = nil
+                }
+            }
+        }
+    }
+
+    var count: Int { entries.withLock(\.count) }
+
+    func runningByTenant() -> [TenantID: Int] {
+        entries.withLock { entries in
+            entries.keys.reduce(into: [:]) { $0[$1.match.tenant, default: 0] += 1 }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+internal import APNs
+internal import APNsProtocol
+internal import Core
+internal import Store
+
+/// Drives one shard's sweep from the claim of its target to its release.
+///
+/// Pages are read one after the other and sent side by side; their outcomes are committed in the order of reading, so
+/// that the stored cursor never passes a page whose outcomes are not known.
+struct SweepRunner {
+    private let context: DispatchContext
+    /// As it stands in the database.
+    private var record: TargetRecord
+    /// As it will stand when all pages in flight are committed.
+    private var planned: Sweep
+    private var flying = 0
+    private var nextRead = 0
+    private var nextCommit = 0
+    private var sent: [Int: SentPage] = [:]
+    private var ending: Ending?
+    /// A page is to be sent again, and with it those behind.
+    private var hasKeptCursor = false
+    /// The newest version that was looked at.
+    private var seenVersion: Int64 = 0
+
+    /// Why no more pages are read.
+    private enum Ending {
+        /// The turn's last page was read; its commit releases the target.
+        case turnEnds
+        /// Given back until then; nil: until something marks it.
+        case release(after: Duration?)
+        case leaseLost
+    }
+
+    /// A page on its way.
+    private struct Page: Sendable {
+        let place: Int
+        let plan: Sweep.Plan
+        let state: MatchState
+        let rows: [TokenRow]
+        let composition: PushComposition
+        let readAt: ContinuousClock.Instant
+    }
+
+    private struct SentPage: Sendable {
+        let page: Page
+        let outcomes: [Outcome]
+        let firstPushAt: Moment
+        let lastPushAt: Moment
+    }
+
+    init(_ record: TargetRecord, context: DispatchContext) {
+        self.context = context
+        self.record = record
+        planned = record.sweep
+    }
+
+    /// Runs until the target is released, or its lease is lost.
+    ///
+    /// - Throws: ``StoreError``: the target stays leased, and is due again when that is over.
+    mutating func run() async throws(StoreError) {
+        let outcome: Result<Void, StoreError> = await withTaskGroup(of: SentPage.self) { group in
+            do throws(StoreError) {
+                try await work(in: &group)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        // Pages that were not committed still hold their permits.
+        for _ in nextCommit..<nextRead { context.permits.give() }
+        try outcome.get()
+        try await release()
+    }
+
+    private mutating func work(in group: inout TaskGroup<SentPage>) async throws(StoreError) {
+        while true {
+            while ending == nil, flying < context.configuration.pagesPerTarget, await mayRead() {
+                guard let page = try await readPageOrGivePermit() else { continue }
+                flying += 1
+                nextRead += 1
+                let sender = context
+                group.addTask { await Self.send(page, context: sender) }
+            }
+            guard flying > 0, let next = await group.next() else { return }
+            flying -= 1
+            sent[next.page.place] = next
+            while let page = sent.removeValue(forKey: nextCommit) {
+                try await settle(page)
+                context.permits.give()
+                nextCommit += 1
+            }
+        }
+    }
+
+    /// Waits for a permit only while nothing is in flight: outcomes that have come are committed first.
+    private mutating func mayRead() async -> Bool {
+        if context.isDraining {
+            ending = .release(after: .zero)
+            return false
+        }
+        if flying > 0 { return context.permits.tryTake() }
+        await context.permits.take(isUrgent: planned.lap?.isUrgent ?? true)
+        return true
+    }
+
+    // MARK: - Reading
+
+    private mutating func readPageOrGivePermit() async throws(StoreError) -> Page? {
+        do throws(StoreError) {
+            if let page = try await readPage() { return page }
+        } catch {
+            context.permits.give()
+            throw error
+        }
+        context.permits.give()
+        return nil
+    }
+
+    /// Reads and plans the next page.
+    ///
+    /// - Returns: nil: there is none now; ``ending`` says why, or the page is to be read again.
+    private mutating func readPage() async throws(StoreError) -> Page? {
+        guard context.leases.isHeld(record) else {
+            ending = .leaseLost
+            return nil
+        }
+        let readAt = ContinuousClock.now
+        let read = try await context.store.readPage(
+            of: record.key,
+            planned.nextRange,
+            limit: context.configuration.pageSize,
+            by: context.storeDeadline
+        )
+        guard let read, let app = read.state.app, !read.state.isBlocked(for: .tokens) else {
+            seenVersion = read?.state.head.version ?? seenVersion
+            ending = .release(after: nil)
+            return nil
+        }
+        seenVersion = read.state.head.version
+        let step = planned.plan(
+            page: read.page,
+            head: read.state.head,
+            limits: app.limits(for: record.key.cadence),
+            now: read.state.now
+        )
+        switch step {
+        case .rest:
+            ending = .release(after: nil)
+            return nil
+        case .wait(let until):
+            ending = .release(after: until - read.state.now)
+            return nil
+        case .send(let plan):
+            guard let state = try await context.stamped(read.state, in: record.key.environment),
+                let composition = PushComposition(
+                    state,
+                    priority: plan.priority,
+                    isUrgent: plan.isUrgent,
+                    carriesAlert: plan.carriesAlert
+                )
+            else { return nil }
+            planned = plan.after
+            if plan.after.turn == nil { ending = .turnEnds }
+            return Page(
+                place: nextRead,
+                plan: plan,
+                state: state,
+                rows: read.rows,
+                composition: composition,
+                readAt: readAt
+            )
+        }
+    }
+
+    private static func send(_ page: Page, context: DispatchContext) async -> SentPage {
+        let begin = page.state.now + (.now - page.readAt)
+        guard !page.rows.isEmpty else {
+            return SentPage(page: page, outcomes: [], firstPushAt: begin, lastPushAt: begin)
+        }
+        let batch = page.composition.batch(page.rows, deadline: .now + context.configuration.pushDeadline)
+        let outcomes = await context.pool.send(batch)
+        let end = page.state.now + (.now - page.readAt)
+        return SentPage(page: page, outcomes: outcomes, firstPushAt: begin, lastPushAt: end)
+    }
+
+    // MARK: - Committing
+
+    /// Writes a page's outcomes, in order.
+    private mutating func settle(_ sent: SentPage) async throws(StoreError) {
+        let page = sent.page
+        var report = PageReport(page.rows, sent.outcomes, isDowngraded: page.plan.isDowngraded)
+        if !page.rows.isEmpty {
+            report.counts.firstPushAt = sent.firstPushAt
+            report.counts.lastPushAt = sent.lastPushAt
+        }
+        try await stopIfNeeded(&report, of: page)
+        if hasKeptCursor || report.stop != nil || report.verdict == .backOff {
+            try await keepCursor(report, of: page)
+            return
+        }
+        report.leaveStragglers(
+            version: page.plan.after.taken,
+            isUrgent: page.plan.isUrgent,
+            alertVersion: page.plan.carriesAlert ? page.plan.after.alertVersion : 0
+        )
+        try await advance(report, past: page)
+    }
+
+    private mutating func advance(_ report: PageReport, past page: Page) async throws(StoreError) {
+        let from = record.sweep.reached + 1
+        record.sweep = page.plan.after
+        record.counts += report.counts
+        record.backoff = 0
+        let isHeld: Bool
+        if record.sweep.turn == nil {
+            let turn = TurnRecord(
+                from: from,
+                to: record.sweep.reached,
+                priority: page.plan.priority,
+                acceptedAt: page.state.acceptedAt,
+                counts: record.counts
+            )
+            isHeld = try await context.store.finishTurn(record, report.result, turn: turn, by: context.storeDeadline)
+        } else {
+            isHeld = try await context.store.commitPage(record, report.result, by: context.storeDeadline)
+        }
+        if !isHeld { ending = .leaseLost }
+        if !report.result.stragglers.isEmpty { context.bell.stragglers.signal() }
+    }
+
+    /// Writes what APNs said of tokens; the page will be sent again, and so will those behind it.
+    private mutating func keepCursor(_ report: PageReport, of page: Page) async throws(StoreError) {
+        let isFirst = !hasKeptCursor
+        hasKeptCursor = true
+        record.counts.resent += report.counts.accepted + report.failures.count
+        record.counts.removed += report.counts.removed
+        record.counts.refused += report.counts.refused
+        record.counts.wanted += report.counts.removed + report.counts.refused
+        guard try await context.store.commitPage(record, report.result, by: context.storeDeadline) else {
+            ending = .leaseLost
+            return
+        }
+        guard isFirst else { return }
+        if report.stop != nil {
+            ending = .release(after: nil)
+        } else {
+            record.backoff += 1
+            ending = .release(after: report.backOff(attempt: record.backoff, isUrgent: page.plan.isUrgent))
+        }
+    }
+
+    private mutating func stopIfNeeded(_ report: inout PageReport, of page: Page) async throws(StoreError) {
+        let app = page.composition.app.key
+        let answered = report.counts.wanted - report.failures.count
+        if report.stop == nil,
+            context.note(sent: answered, refused: report.refusedTokens, of: app, at: page.state.now)
+        {
+            report.stop =
+                "more than half of at least 50 tokens were refused within 5 minutes: check that the app's "
+                + "environment (\(app.environment.rawValue)) and bundle id are those of the phones' build"
+        }
+        guard let reason = report.stop else { return }
+        context.forgetRefusals(of: app)
+        try await context.store.stop(.tokens, of: app, because: reason, by: context.storeDeadline)
+    }
+
+    private func release() async throws(StoreError) {
+        guard case .release(let delay) = ending else { return }
+        try await context.store.release(record, after: delay, seen: seenVersion, by: context.storeDeadline)
+    }
+}

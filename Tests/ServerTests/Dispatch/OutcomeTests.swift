@@ -1,0 +1,150 @@
+import APNsProtocol
+import APNsSimulator
+import Core
+import Server
+import Store
+import TestSupport
+import Testing
+
+@Suite("Outcomes that are not a success", .database, .timeLimit(.minutes(1)))
+struct OutcomeTests {
+    private func rule(_ number: Int, _ action: String) -> String {
+        #"{"on":{"token":"\#(TestTokens.token(number))"},"do":\#(action)}"#
+    }
+
+    @Test("dead tokens are removed, refused ones set aside, later ones tried again; the rest is served")
+    func mixed() async throws {
+        var options = EngineFixture.Options()
+        let later =
+            #"{"on":{"token":"\#(TestTokens.token(3))","times":1},"do":{"status":503,"reason":"ServiceUnavailable","retry_after":"1"}}"#
+        options.faults = """
+            {"rules":[\(rule(1, #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#)),
+            \(rule(2, #"{"status":400,"reason":"BadDeviceToken"}"#)),\(later)]}
+            """
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...30)
+            try await engine.event(1, importance: .key)
+            try await engine.untilSettled()
+            #expect(await engine.pushes().count == 28)
+            #expect(try await engine.value("SELECT count(*) FROM activities") == "29")
+            let refused = try await engine.value("SELECT activity FROM activities WHERE refused_reason IS NOT NULL")
+            #expect(refused == "phone-2")
+            let deliveries = try #require(try await engine.store.deliveries(of: engine.key, by: EngineFixture.soon))
+            let sums = deliveries.turns.reduce(into: TurnCounts()) { $0 += $1.counts }
+            #expect(sums.accepted == 28 && sums.removed == 1 && sums.refused == 1)
+        }
+    }
+
+    @Test("an outage lets the target back off: the cursor stays, and afterwards everybody gets the newest")
+    func outage() async throws {
+        var options = EngineFixture.Options()
+        options.pageSize = 25
+        options.faults = """
+            {"rules":[{"on":{"route":"device","times":60},"do":{"status":503,"reason":"ServiceUnavailable",
+            "retry_after":"1"}}]}
+            """
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...100)
+            try await engine.event(1, importance: .key)
+            try await engine.until("SELECT backoff > 0 FROM targets")
+            #expect(try await engine.value("SELECT count(*) FROM stragglers") == "0")
+            try await engine.untilSettled()
+            #expect(await engine.pushes().count == 100)
+        }
+    }
+
+    @Test("a configuration error stops the app with a reason, and goes on when it is resumed")
+    func stop() async throws {
+        var options = EngineFixture.Options()
+        options.faults = #"{"rules":[{"on":{"route":"device"},"do":{"status":400,"reason":"TopicDisallowed"}}]}"#
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...5)
+            try await engine.event(1, importance: .key)
+            try await engine.until("SELECT tokens_stopped LIKE 'TopicDisallowed: %' FROM apps")
+            try await engine.until("SELECT due_at IS NULL FROM targets")
+            await engine.simulator.clearFaults()
+            _ = try await engine.store.owner(by: EngineFixture.soon, "UPDATE apps SET tokens_stopped = NULL")
+            let state = try await engine.store.matchState(engine.key, in: .production, by: EngineFixture.soon)
+            try await engine.store.markBehind(try #require(state?.app).key, by: EngineFixture.soon)
+            engine.bell.ring()
+            try await engine.untilSettled()
+            #expect(await engine.pushes().count == 5)
+        }
+    }
+
+    @Test("most tokens refused stops token sends of the app: our environment is wrong, not the phones")
+    func wrongEnvironment() async throws {
+        var options = EngineFixture.Options()
+        options.pageSize = 60
+        options.faults = #"{"rules":[{"on":{"route":"device"},"do":{"status":400,"reason":"BadDeviceToken"}}]}"#
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...60)
+            try await engine.event(1, importance: .key)
+            try await engine.until("SELECT tokens_stopped LIKE '%environment%' FROM apps")
+        }
+    }
+
+    @Test("a channel that APNs no longer knows is read, replaced, and served")
+    func channelGone() async throws {
+        var options = EngineFixture.Options()
+        options.app = "UPDATE apps SET channels = 'single'"
+        try await EngineFixture.run(options) { engine in
+            try await engine.until("SELECT state = 'open' FROM channels")
+            let first = try #require(try await engine.value("SELECT channel_id FROM channels"))
+            await engine.simulator.setBroadcast(false, bundle: EngineFixture.bundle, in: .production)
+            await engine.simulator.setBroadcast(true, bundle: EngineFixture.bundle, in: .production)
+            try await engine.event(1, importance: .key)
+            try await engine.until("SELECT state = 'open' AND channel_id <> '\(first)' FROM channels")
+            try await engine.untilSettled()
+            let second = try #require(try await engine.value("SELECT channel_id FROM channels"))
+            #expect(await engine.pushes()[second]?.map(\.home) == [1])
+        }
+    }
+
+    @Test("broadcast not enabled stops channel work and says what to switch on")
+    func broadcastOff() async throws {
+        var options = EngineFixture.Options()
+        options.app = "UPDATE apps SET channels = 'none'"
+        try await EngineFixture.run(options) { engine in
+            await engine.simulator.setBroadcast(false, bundle: EngineFixture.bundle, in: .production)
+            _ = try await engine.store.owner(by: EngineFixture.soon, "UPDATE apps SET channels = 'single'")
+            _ = try await engine.store.owner(
+                by: EngineFixture.soon,
+                [Store.planChannels(tenant: engine.key.tenant)]
+            )
+            engine.bell.ring()
+            try await engine.until("SELECT channels_stopped LIKE '%Broadcast%' FROM apps")
+            #expect(try await engine.value("SELECT state FROM channels") == "pending")
+        }
+    }
+}
+
+@Suite("A dispatcher that is killed in a sweep", .database, .timeLimit(.minutes(1)))
+struct TakeOverTests {
+    @Test("its successor goes on from the cursor; few are sent twice, all end on the newest")
+    func successor() async throws {
+        var options = EngineFixture.Options()
+        options.lease = .seconds(1)
+        options.dispatches = false
+        options.faults = #"{"rules":[{"on":{"route":"device"},"do":{"delay_ms":50}}]}"#
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...1000)
+            try await engine.event(1, importance: .key, alert: "Goal!")
+            let doomed = Task { await engine.dispatcher.run() }
+            try await engine.until("SELECT cursor > 200 FROM targets")
+            // Cancelling is as near to a kill as one process can come: nothing is given back.
+            doomed.cancel()
+            await doomed.value
+            let successor = engine.successor(options)
+            let running = Task { await successor.run() }
+            try await engine.untilSettled()
+            running.cancel()
+            await running.value
+
+            let pushes = await engine.pushes()
+            #expect(pushes.count == 1000)
+            #expect(pushes.values.count { $0.count > 1 } <= 100)
+            #expect(pushes.values.allSatisfy { Set($0.map(\.id)).count == 1 })
+        }
+    }
+}
