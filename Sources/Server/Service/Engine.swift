@@ -1,13 +1,107 @@
+internal import APNs
+internal import APNsProtocol
+internal import Crypto
 internal import EventLoop
+internal import HTTP2
+internal import PostgreSQL
 internal import Store
 
-/// What works without being asked: dispatching and housekeeping, as far as the process has those roles.
+/// What works without being asked: dispatching and housekeeping, as far as the process has those roles, and the bell
+/// that tells it and other processes that there is something to do.
 struct Engine: Sendable {
-    init(_ settings: Settings, store: Store, conninfo: String, loops: [EventLoop]) throws(ServiceFault) {}
+    private let bell: WorkBell
+    private let store: Store
+    private let conninfo: String
+    private let loops: [EventLoop]
+    /// Nil in a process that takes neither part.
+    private let sending: Sending?
 
-    func wake() {}
+    private struct Sending: Sendable {
+        let pool: SenderPool
+        let channels: ChannelManagement
+        let dispatcher: Dispatcher?
+        let housekeeper: Housekeeper?
+    }
 
-    func run() async {}
+    /// - Throws: ``ServiceFault`` when the file of APNs' roots cannot be used.
+    init(_ settings: Settings, store: Store, conninfo: String, loops: [EventLoop]) throws(ServiceFault) {
+        // Names the process in leases: unique over all machines and restarts.
+        let name = "p_\(Hex.encode(SecureRandom.bytes(8)))"
+        bell = WorkBell(name: name)
+        self.store = store
+        self.conninfo = conninfo
+        self.loops = loops
+        guard !settings.roles.isDisjoint(with: [.dispatch, .housekeeping]) else {
+            sending = nil
+            return
+        }
+        let configuration = try Self.poolConfiguration(settings, loops)
+        let tokens = StoredProviderTokens(store: store)
+        let pool = SenderPool(configuration: configuration, providerTokens: tokens)
+        let channels = ChannelManagement(configuration: configuration, providerTokens: tokens)
+        sending = Sending(
+            pool: pool,
+            channels: channels,
+            dispatcher: settings.roles.contains(.dispatch)
+                ? Dispatcher(
+                    store: store,
+                    pool: pool,
+                    channels: channels,
+                    bell: bell,
+                    configuration: DispatchConfiguration(owner: name)
+                ) : nil,
+            housekeeper: settings.roles.contains(.housekeeping)
+                ? Housekeeper(store: store, channels: channels, bell: bell) : nil
+        )
+    }
 
-    func drain(by deadline: ContinuousClock.Instant) async {}
+    /// After a commit that made something due. Cheap, from anywhere.
+    func wake() { bell.ring() }
+
+    /// Runs until cancelled.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await bell.runNotifying(over: store.database) }
+            if let sending {
+                group.addTask { await listen() }
+                if let dispatcher = sending.dispatcher { group.addTask { await dispatcher.run() } }
+                if let housekeeper = sending.housekeeper { group.addTask { await housekeeper.run() } }
+            }
+        }
+    }
+
+    /// Brings what is being sent to a page's end. Before ``run()`` is cancelled.
+    func drain(by deadline: ContinuousClock.Instant) async {
+        await sending?.dispatcher?.drain(by: deadline)
+    }
+
+    /// Closes the connections to APNs. After ``run()`` has ended.
+    func close() async {
+        await sending?.pool.drain(by: .now + .seconds(1))
+        await sending?.channels.close()
+    }
+
+    private func listen() async {
+        await bell.runListening { () async throws(PGError) in
+            try await PGConnection.connect(conninfo, on: loops[0], by: .now + .seconds(5))
+        }
+    }
+
+    private static func poolConfiguration(
+        _ settings: Settings,
+        _ loops: [EventLoop]
+    ) throws(ServiceFault) -> SenderPoolConfiguration {
+        var endpoints = APNsEndpoints()
+        for (environment, own) in settings.apns {
+            for (role, address) in [(LaneRole.push, own.push), (.broadcast, own.broadcast), (.manage, own.manage)] {
+                endpoints[environment, role] = APNsEndpoint(host: address.host, port: address.port)
+            }
+        }
+        do {
+            let tls = try TLSContext.client(caFile: settings.apnsCAFile)
+            return SenderPoolConfiguration(endpoints: endpoints, tls: tls, loops: loops)
+        } catch {
+            throw ServiceFault("the roots that APNs is trusted by: \(error)", hint: "See --apns-ca.")
+        }
+    }
 }

@@ -65,6 +65,7 @@ package struct Service: Sendable {
             await engine.drain(by: max(deadline, .now + .milliseconds(100)))
             group.cancelAll()
         }
+        await engine.close()
         await store.database.shutdown()
         await store.api.shutdown()
     }
