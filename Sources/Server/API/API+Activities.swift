@@ -37,39 +37,41 @@ extension API {
         return .noContent
     }
 
-    /// Many registrations of one match, each a line; one answer line each, in order.
-    func postActivityLines(_ call: Call) async throws -> HTTPResponse {
+    /// Many registrations of one match, each a line; one answer line each, in order, as soon as they are stored.
+    func postActivityLines(_ call: Call, _ exchange: any LineExchange) async throws {
         try call.noQuery()
         let match = try call.match()
         guard try await store.match(match, by: call.deadline) != nil else { throw Self.noSuchMatch }
-        var lines = Lines(call.request.body)
-        var answers: [UInt8] = []
+        var reader = LineReader(exchange, .eager)
+        var hasAnswered = false
+        var refusal: Problem?
         while true {
-            let batch = lines.next()
-            guard !batch.isEmpty else { return .lines(answers) }
-            try await register(batch, match: match, call, into: &answers)
+            let batch = try await reader.next()
+            guard !batch.isEmpty else { return }
+            var entries = batch.map { ActivityLine($0) }
+            do {
+                if refusal == nil { try await register(&entries, match: match) }
+            } catch let error as StoreError where hasAnswered {
+                // Too late for another status: what was answered stays stored, the rest is not.
+                refusal = Problem(error)
+            }
+            var answers: [UInt8] = []
+            for entry in entries {
+                entry.line(refusal).append(to: &answers)
+                answers.append(UInt8(ascii: "\n"))
+            }
+            try await exchange.write(answers)
+            hasAnswered = true
         }
     }
 
-    /// Registers a batch and appends its answer lines.
-    func register(
-        _ lines: [ArraySlice<UInt8>],
-        match: MatchKey,
-        _ call: Call,
-        into answers: inout [UInt8]
-    ) async throws {
-        let entries = lines.map { ActivityLine($0) }
-        let registrations = entries.compactMap(\.registration)
-        let stored =
-            registrations.isEmpty ? [] : try await store.register(registrations, match: match, by: call.deadline)
-        var next = stored.makeIterator()
-        var isAnyBehind = false
-        for entry in entries {
-            let answer = entry.registration == nil ? nil : next.next()
-            if case .stored(_, behind: true)? = answer { isAnyBehind = true }
-            entry.answer(answer).append(to: &answers)
-            answers.append(UInt8(ascii: "\n"))
-        }
+    private func register(_ entries: inout [ActivityLine], match: MatchKey) async throws {
+        let places = entries.indices.filter { entries[$0].registration != nil }
+        guard !places.isEmpty else { return }
+        let registrations = places.compactMap { entries[$0].registration }
+        let answers = try await store.register(registrations, match: match, by: .now + patience)
+        for (place, answer) in zip(places, answers) { entries[place].answer = answer }
+        let isAnyBehind = answers.contains { if case .stored(_, behind: true) = $0 { true } else { false } }
         if isAnyBehind { wake() }
     }
 }
@@ -77,12 +79,13 @@ extension API {
 /// One line on its way to its answer.
 private struct ActivityLine {
     private(set) var registration: ActivityRegistration?
+    var answer: ActivityAnswer?
     private var problem: Problem?
     private var activity: String?
 
-    init(_ line: ArraySlice<UInt8>) {
+    init(_ line: LineSplitter.Line) {
         do throws(Problem) {
-            let json = try Lines.json(line)
+            let json = try line.json()
             activity = json.text("activity")
             let body = try ObjectReader(json, names: ["activity"] + ActivityRegistration.names)
             registration = try ActivityRegistration(body, activity: try body.wrapped("activity"))
@@ -91,9 +94,10 @@ private struct ActivityLine {
         }
     }
 
-    func answer(_ answer: ActivityAnswer?) -> JSONOutput {
+    /// The answer line; `refusal` is what kept the whole batch from being looked at.
+    func line(_ refusal: Problem?) -> JSONOutput {
         let name: (String, JSONOutput) = ("activity", .string(activity))
-        if let problem { return .object([name] + problem.lineMembers) }
+        if let problem = problem ?? refusal { return .object([name] + problem.lineMembers) }
         switch answer {
         case .stored(let version, let behind):
             return .object([name, ("status", "stored"), ("version", .number(version)), ("behind", .bool(behind))])

@@ -4,20 +4,35 @@ internal import Store
 
 extension API {
     /// Many events, each a line; one answer line each, in the order in which they came.
-    func postEventLines(_ call: Call) async throws -> HTTPResponse {
+    ///
+    /// Up to ``LineReader/batch`` lines are put in order and accepted together.
+    func postEventLines(_ call: Call, _ exchange: any LineExchange) async throws {
         try call.noQuery()
-        var lines = Lines(call.request.body)
-        var answers: [UInt8] = []
+        var reader = LineReader(exchange, .full)
+        var hasAnswered = false
+        var refusal: Problem?
         while true {
-            let batch = lines.next()
-            guard !batch.isEmpty else { return .lines(answers) }
-            try await acceptEvents(batch, call, into: &answers)
+            let batch = try await reader.next()
+            guard !batch.isEmpty else { return }
+            var entries = batch.map { EventLine($0, now: now()) }
+            do {
+                if refusal == nil { try await accept(&entries, call.renewed(patience)) }
+            } catch let error as StoreError where hasAnswered {
+                // Too late for another status: what was answered stays accepted, the rest is not.
+                refusal = Problem(error)
+            }
+            var answers: [UInt8] = []
+            for entry in entries {
+                entry.answer(refusal).append(to: &answers)
+                answers.append(UInt8(ascii: "\n"))
+            }
+            try await exchange.write(answers)
+            hasAnswered = true
         }
     }
 
-    /// Accepts a batch in one transaction and appends its answer lines.
-    func acceptEvents(_ lines: [ArraySlice<UInt8>], _ call: Call, into answers: inout [UInt8]) async throws {
-        var entries = lines.map { EventLine($0, now: call.now) }
+    /// Accepts a batch in one transaction.
+    private func accept(_ entries: inout [EventLine], _ call: Call) async throws {
         let contexts = try await store.eventContexts(
             of: Array(Set(entries.compactMap { $0.body?.decoded.match })),
             tenant: call.tenant,
@@ -25,16 +40,11 @@ extension API {
         )
         for index in entries.indices { entries[index].check(contexts, contracts) }
         let order = Self.arranged(entries)
-        if !order.isEmpty {
-            let incoming = order.compactMap { entries[$0].incoming }
-            let accepted = try await store.accept(incoming, tenant: call.tenant, by: call.deadline)
-            for (index, answer) in zip(order, accepted) { entries[index].verdict = EventVerdict(answer) }
-            if entries.contains(where: { $0.verdict?.isDue == true }) { wake() }
-        }
-        for entry in entries {
-            entry.answer.append(to: &answers)
-            answers.append(UInt8(ascii: "\n"))
-        }
+        guard !order.isEmpty else { return }
+        let incoming = order.compactMap { entries[$0].incoming }
+        let accepted = try await store.accept(incoming, tenant: call.tenant, by: call.deadline)
+        for (index, answer) in zip(order, accepted) { entries[index].verdict = EventVerdict(answer) }
+        if entries.contains(where: { $0.verdict?.isDue == true }) { wake() }
     }
 
     /// The lines to be accepted, each match's in the order in which things happened.
@@ -63,9 +73,9 @@ private struct EventLine {
     private var match: String?
     private var event: String?
 
-    init(_ line: ArraySlice<UInt8>, now: Timestamp) {
+    init(_ line: LineSplitter.Line, now: Timestamp) {
         do throws(Problem) {
-            let json = try Lines.json(line)
+            let json = try line.json()
             match = json.text("match")
             event = json.text("id")
             body = try EventBody(json, now: now, namesMatch: true)
@@ -86,9 +96,10 @@ private struct EventLine {
         }
     }
 
-    var answer: JSONOutput {
+    /// The answer line; `refusal` is what kept the whole batch from being looked at.
+    func answer(_ refusal: Problem?) -> JSONOutput {
         let names: [(String, JSONOutput)] = [("match", .string(match)), ("event", .string(event))]
-        if let problem = problem ?? verdict?.problem { return .object(names + problem.lineMembers) }
+        if let problem = problem ?? verdict?.problem ?? refusal { return .object(names + problem.lineMembers) }
         var members = names + [("status", .string(verdict?.status)), ("version", .number(verdict?.version))]
         if verdict?.isReplayed == true { members.append(("replayed", true)) }
         if verdict?.status == "ignored" { members.append(("reason", "match_ended")) }

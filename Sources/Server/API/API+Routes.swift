@@ -43,7 +43,13 @@ extension API {
         Route("PATCH /v1/matches/{match}", .tenant([.admin])) { api, call in try await api.changeMatch(call) },
         Route("DELETE /v1/matches/{match}", .tenant([.admin, .app])) { api, call in try await api.deleteMatch(call) },
 
-        Route("POST /v1/events", .tenant([.admin, .feed])) { api, call in try await api.postEventLines(call) },
+        Route(
+            "POST /v1/events",
+            .tenant([.admin, .feed]),
+            lines: { api, call, exchange in
+                try await api.postEventLines(call, exchange)
+            }
+        ),
         Route("POST /v1/matches/{match}/events", .tenant([.admin, .feed])) { api, call in
             try await api.postEvent(call)
         },
@@ -65,8 +71,12 @@ extension API {
         Route("DELETE /v1/matches/{match}/activities/{activity}", .tenant([.admin, .app])) { api, call in
             try await api.deleteActivity(call)
         },
-        Route("POST /v1/matches/{match}/activities", .tenant([.admin, .app])) { api, call in
-            try await api.postActivityLines(call)
-        },
+        Route(
+            "POST /v1/matches/{match}/activities",
+            .tenant([.admin, .app]),
+            lines: { api, call, exchange in
+                try await api.postActivityLines(call, exchange)
+            }
+        ),
     ]
 }

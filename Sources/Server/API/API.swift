@@ -49,46 +49,71 @@ package struct API: Sendable {
         let id = RequestID.of(request)
         var response: HTTPResponse
         do {
-            response = try await route(request)
-        } catch let problem as Problem {
-            response = .problem(problem)
-        } catch let refused as MethodRefusal {
-            response = .problem(refused.problem)
-            response.fields.set("allow", refused.allowed.joined(separator: ", "))
-        } catch let error as StoreError {
-            response = .problem(Problem(error))
+            let target = RequestTarget(request.target)
+            let (route, parameters) = try Self.route(request.method, target)
+            let call = try await call(request, target, route, parameters)
+            switch route.answer {
+            case .whole(let handler):
+                response = try await handler(self, call)
+            case .lines(let handler):
+                let exchange = BufferedExchange(request.body)
+                try await handler(self, call, exchange)
+                response = .lines(exchange.answer)
+            }
         } catch {
-            response = .problem(Problem(.internalError, "an unexpected error: \(type(of: error))"))
+            response = Self.response(to: error)
         }
         response.fields.set("x-request-id", id)
         return response
     }
 
-    private func route(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let target = RequestTarget(request.target)
-        let method = request.method == "HEAD" ? "GET" : request.method
-        var allowed: [String] = []
-        for route in Self.routes {
-            guard let parameters = route.match(target.segments) else { continue }
-            guard route.method == method else {
-                allowed += route.method == "GET" ? ["GET", "HEAD"] : [route.method]
-                continue
-            }
-            let deadline = ContinuousClock.now + patience
-            let caller = try await authorize(request, route.access, parameters, by: deadline)
-            let call = Call(
-                request: request,
-                target: target,
-                parameters: parameters,
-                role: caller.role,
-                tenantID: caller.tenant,
-                deadline: deadline,
-                now: now()
-            )
-            return try await route.answer(self, call)
+    /// The answer to whatever a handler threw.
+    static func response(to error: any Error) -> HTTPResponse {
+        switch error {
+        case let problem as Problem: return .problem(problem)
+        case let error as StoreError: return .problem(Problem(error))
+        case let refused as MethodRefusal:
+            var response = HTTPResponse.problem(refused.problem)
+            response.fields.set("allow", refused.allowed.joined(separator: ", "))
+            return response
+        default: return .problem(Problem(.internalError, "an unexpected error: \(type(of: error))"))
         }
-        guard allowed.isEmpty else { throw MethodRefusal(method: request.method, allowed: allowed) }
+    }
+
+    /// Finds what answers, or throws `not_found` or a ``MethodRefusal``.
+    static func route(
+        _ method: String,
+        _ target: RequestTarget
+    ) throws -> (route: Route, parameters: [String: Substring]) {
+        let wanted = method == "HEAD" ? "GET" : method
+        var allowed: [String] = []
+        for route in routes {
+            guard let parameters = route.match(target.segments) else { continue }
+            if route.method == wanted { return (route, parameters) }
+            allowed += route.method == "GET" ? ["GET", "HEAD"] : [route.method]
+        }
+        guard allowed.isEmpty else { throw MethodRefusal(method: method, allowed: allowed) }
         throw Problem(.notFound, "there is nothing at this path")
+    }
+
+    /// Lets the request pass as a call, if its key may make it.
+    func call(
+        _ request: HTTPRequest,
+        _ target: RequestTarget,
+        _ route: Route,
+        _ parameters: [String: Substring]
+    ) async throws -> Call {
+        let deadline = ContinuousClock.now + patience
+        let caller = try await authorize(request, route.access, parameters, by: deadline)
+        return Call(
+            request: request,
+            target: target,
+            parameters: parameters,
+            role: caller.role,
+            tenantID: caller.tenant,
+            deadline: deadline,
+            now: now()
+        )
     }
 }
 

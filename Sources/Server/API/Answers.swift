@@ -13,7 +13,11 @@ extension HTTPResponse {
 
     /// RFC 9457.
     static func problem(_ problem: Problem) -> HTTPResponse {
-        var response = HTTPResponse(status: problem.code.status, body: problem.json.bytes)
+        var shown = problem
+        // Both may quote names that the caller made up, as long as a body.
+        shown.detail = String(problem.detail.prefix(1_000))
+        shown.field = problem.field.map { String($0.prefix(500)) }
+        var response = HTTPResponse(status: problem.code.status, body: shown.json.bytes)
         response.fields.set("content-type", "application/problem+json")
         if let seconds = problem.retryAfterSeconds { response.fields.set("retry-after", String(seconds)) }
         if problem.code == .unauthenticated { response.fields.set("www-authenticate", "Bearer") }

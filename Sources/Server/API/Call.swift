@@ -13,13 +13,20 @@ struct Call: Sendable {
     /// Whose rows it is about; nil only where an operator's call is about no tenant.
     let tenantID: TenantID?
     /// For everything that it waits for.
-    let deadline: ContinuousClock.Instant
+    private(set) var deadline: ContinuousClock.Instant
     let now: Timestamp
 
     /// The tenant of a call on a tenant's route, where the router has seen to it that there is one.
     var tenant: TenantID {
         guard let tenantID else { preconditionFailure("a route of tenants was called without one") }
         return tenantID
+    }
+
+    /// The same call with time anew, for the next part of a long one.
+    func renewed(_ patience: Duration) -> Call {
+        var call = self
+        call.deadline = .now + patience
+        return call
     }
 
     /// A path parameter that passes its type's allow-list.

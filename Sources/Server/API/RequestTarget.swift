@@ -32,7 +32,9 @@ struct RequestTarget: Sendable {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentDecoding.decode(parts[0]), names.contains(name) else {
                 let known = names.isEmpty ? "There are none here." : "Known here: \(names.joined(separator: ", "))."
-                let shown = PercentDecoding.decode(parts[0]) ?? "?"
+                // No answer of ours holds a control character, not even in a name that is quoted.
+                let given = PercentDecoding.decode(parts[0]) ?? "?"
+                let shown = String(String.UnicodeScalarView(given.unicodeScalars.filter { $0.value >= 0x20 }))
                 throw Problem(.unknownField, "there is no query parameter \"\(shown)\"", field: shown, hint: known)
             }
             guard let value = PercentDecoding.decode(parts.count == 2 ? parts[1] : "") else {

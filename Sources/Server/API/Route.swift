@@ -4,11 +4,18 @@ internal import HTTP2
 /// One call of the API: where it is, who may make it, and what answers.
 struct Route: Sendable {
     typealias Handler = @Sendable (API, Call) async throws -> HTTPResponse
+    /// Reads and answers line by line.
+    typealias LineHandler = @Sendable (API, Call, any LineExchange) async throws -> Void
 
     let method: String
     let segments: [Segment]
     let access: Access
-    let answer: Handler
+    let answer: Answer
+
+    enum Answer: Sendable {
+        case whole(Handler)
+        case lines(LineHandler)
+    }
 
     enum Segment: Sendable {
         case literal(String)
@@ -32,6 +39,15 @@ struct Route: Sendable {
     ///   - access: Who may call.
     ///   - answer: What answers.
     init(_ call: String, _ access: Access, _ answer: @escaping Handler) {
+        self.init(call, access, .whole(answer))
+    }
+
+    /// A route that reads lines and answers lines.
+    init(_ call: String, _ access: Access, lines answer: @escaping LineHandler) {
+        self.init(call, access, .lines(answer))
+    }
+
+    private init(_ call: String, _ access: Access, _ answer: Answer) {
         let parts = call.split(separator: " ")
         precondition(parts.count == 2, "a route is a method and a path: \(call)")
         method = String(parts[0])
