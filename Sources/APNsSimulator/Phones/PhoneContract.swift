@@ -25,8 +25,8 @@ final class PhoneContract {
 
     /// - Throws: What is wrong with the contract, with the path.
     init(_ json: JSONText, text: [UInt8]) throws(ControlError) {
-        guard json.members != nil else { throw ControlError("must be an object", field: "content_state") }
-        shape = try Self.shape(json, path: "content_state")
+        guard let members = json.members else { throw ControlError("must be an object", field: "content_state") }
+        shape = try Self.structure(members, path: "content_state")
         self.text = text
     }
 
@@ -38,7 +38,11 @@ final class PhoneContract {
                 throw ControlError("a list holds the type of its elements, once", field: path)
             }
             return .list(try shape(elements[0], path: path + "[]"))
-        case .object(let members): return try structure(members, path: path)
+        case .object(let members):
+            if members.count == 1, let special = try special(members[0].name, members[0].value, path: path) {
+                return special
+            }
+            return try structure(members, path: path)
         default: throw ControlError("must be the name of a type, a list or an object", field: path)
         }
     }
@@ -63,9 +67,6 @@ final class PhoneContract {
     private static func structure(_ members: [(name: String, value: JSONText)], path: String) throws(ControlError)
         -> Shape
     {
-        if members.count == 1, let special = try special(members[0].name, members[0].value, path: path) {
-            return special
-        }
         var shapes: [Member] = []
         for (name, value) in members {
             shapes.append(Member(name: name, shape: try shape(value, path: "\(path).\(name)")))
