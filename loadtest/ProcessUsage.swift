@@ -1,0 +1,40 @@
+import FoundationEssentials
+import Glibc
+
+/// What a process has used so far.
+enum ProcessUsage {
+    /// CPU time of this process, user and system.
+    static var ownCPU: Duration {
+        var usage = rusage()
+        getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
+        return duration(usage.ru_utime) + duration(usage.ru_stime)
+    }
+
+    static var ownPeakBytes: Int {
+        var usage = rusage()
+        getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_maxrss * 1024
+    }
+
+    /// CPU time of another process, all of its threads; `nil` when it is gone. Source: proc(5), fields 14 and 15 of `stat`.
+    static func cpu(of process: pid_t) -> Duration? {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return nil }
+        // The name may hold blanks: fields are counted from behind it, where the third begins.
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12]) else { return nil }
+        return .seconds(1) * (user + system) / sysconf(Int32(_SC_CLK_TCK))
+    }
+
+    private static func duration(_ time: timeval) -> Duration {
+        .seconds(time.tv_sec) + .microseconds(time.tv_usec)
+    }
+}
+
+extension Duration {
+    var seconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}
