@@ -1,4 +1,4 @@
-internal import APNsProtocol
+package import APNsProtocol
 package import Core
 internal import PostgreSQL
 
@@ -35,17 +35,13 @@ extension Store {
             tenant,
             by: deadline,
             """
-            SELECT m.match_id, y.content_state, coalesce(octet_length(m.attributes), 0), a.tokens, a.channels,
+            SELECT m.match_id, y.content_state, coalesce(octet_length(m.attributes), 0), \(Self.routesSQL),
                    m.paused_at IS NOT NULL, a.paused, t.paused_at IS NOT NULL
             FROM matches m
             LEFT JOIN tenants t ON t.tenant_id = m.tenant_id
             LEFT JOIN activity_types y ON y.tenant_id = m.tenant_id AND y.bundle = m.bundle
                 AND y.attributes_type = m.attributes_type
-            CROSS JOIN LATERAL (
-                SELECT coalesce(bool_or(tokens), false) AS tokens,
-                       coalesce(bool_or(channels <> 'none'), false) AS channels,
-                       coalesce(bool_or(paused_at IS NOT NULL), false) AS paused
-                FROM apps WHERE tenant_id = m.tenant_id AND bundle = m.bundle) AS a
+            CROSS JOIN LATERAL \(Self.appsSQL) AS a
             WHERE m.tenant_id = $1 AND m.match_id = ANY ($2::text[]) AND m.deleted_at IS NULL
             """,
             [.text(tenant), .textArray(matches.map(\.text))]
@@ -57,6 +53,39 @@ extension Store {
         }
         return contexts
     }
+
+    /// What a match of this bundle and type is checked against: the type, if there is one, and the routes of its apps.
+    package func matchContext(
+        bundle: BundleID,
+        type: AttributesType,
+        tenant: TenantID,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> (type: TypeRecord?, routes: PayloadSizes.Routes) {
+        let row = try await self.tenant(
+            tenant,
+            by: deadline,
+            """
+            SELECT \(Self.routesSQL), y.content_state, y.attributes
+            FROM (SELECT $1::text AS tenant_id, $2::text AS bundle) AS m
+            CROSS JOIN LATERAL \(Self.appsSQL) AS a
+            LEFT JOIN activity_types y ON y.tenant_id = m.tenant_id AND y.bundle = m.bundle AND y.attributes_type = $3
+            """,
+            [.text(tenant), .text(bundle), .text(type)]
+        )[0]
+        let record = row.optionalJSON(2).map {
+            TypeRecord(bundle: bundle, type: type, contentState: $0, attributes: row.optionalJSON(3))
+        }
+        return (record, PayloadSizes.Routes(row, from: 0))
+    }
+
+    /// Over the apps of `m`, as `a`.
+    private static let appsSQL = """
+        (SELECT coalesce(bool_or(tokens), false) AS tokens, coalesce(bool_or(channels <> 'none'), false) AS channels,
+                coalesce(bool_or(paused_at IS NOT NULL), false) AS paused
+         FROM apps WHERE tenant_id = m.tenant_id AND bundle = m.bundle)
+        """
+
+    private static let routesSQL = "a.tokens, a.channels"
 
     /// What came in for a match, oldest first.
     package func events(
@@ -84,12 +113,18 @@ extension EventContext {
     fileprivate init(_ row: PGRow) {
         match = row.wrapped(0)
         contract = row.optionalJSON(1)
-        var routes: PayloadSizes.Routes = []
-        if row.bool(3) { routes.insert(.tokens) }
-        if row.bool(4) { routes.insert(.broadcast) }
-        sizes = PayloadSizes(routes: routes, attributesBytes: Int(row.int(2)))
+        sizes = PayloadSizes(routes: PayloadSizes.Routes(row, from: 3), attributesBytes: Int(row.int(2)))
         let pauses = [(5, "match_paused"), (6, "app_paused"), (7, "tenant_paused")]
         warnings = pauses.filter { row.bool($0.0) }.map(\.1)
+    }
+}
+
+extension PayloadSizes.Routes {
+    /// The columns `tokens, channels` from `column` on.
+    fileprivate init(_ row: PGRow, from column: Int) {
+        self = []
+        if row.bool(column) { insert(.tokens) }
+        if row.bool(column + 1) { insert(.broadcast) }
     }
 }
 

@@ -27,7 +27,12 @@ extension API {
             contentState: nil,
             status: try Self.status(body)
         )
-        let type = try await store.activityType(draft.type, of: draft.bundle, tenant: call.tenant, by: call.deadline)
+        let (type, routes) = try await store.matchContext(
+            bundle: draft.bundle,
+            type: draft.type,
+            tenant: call.tenant,
+            by: call.deadline
+        )
         var warnings = type == nil ? ["type_without_contract"] : []
         if let attributes = try body.optionalObject("attributes"), let json = type?.attributes,
             let contract = contracts.contract(json)
@@ -43,8 +48,7 @@ extension API {
                 draft.contentState = verdict.json
                 warnings += verdict.warnings
             }
-            // The routes of its app are checked by each event; a first state must at least fit the narrowest.
-            let sizes = PayloadSizes(routes: .tokens, attributesBytes: draft.attributes?.bytes.count ?? 0)
+            let sizes = PayloadSizes(routes: routes, attributesBytes: draft.attributes?.bytes.count ?? 0)
             try sizes.check(contentState: draft.contentState)
         }
         let answer = try await store.putMatch(draft, key, by: call.deadline)
