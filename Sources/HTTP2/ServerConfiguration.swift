@@ -8,6 +8,8 @@ package struct HTTP2ServerConfiguration: Sendable {
     }
 
     package var reading = Reading.whole
+    /// Whether the hooks are asked for each request if its body is to be streamed.
+    package var offersStreaming = false
 
     // SETTINGS (RFC 9113, 6.5.2)
     package var headerTableBytes = 4096

@@ -49,7 +49,7 @@ extension HTTP2ServerConnection {
         if let limit = configuration.writeDeadline, isOver(progress.output, limit) { return end(.deadlinePassed) }
         if let limit = configuration.requestDeadline {
             if let since = record.pointee.headerBlockSince, isOver(since, limit) { return end(.deadlinePassed) }
-            let late = record.pointee.incoming.filter { isOver($0.value.since, limit) }.map(\.key)
+            let late = record.pointee.incoming.filter { $0.value.since.map { isOver($0, limit) } ?? false }.map(\.key)
             for stream in late { refuse(stream: stream, status: 408) }
             let undone = record.pointee.discarding.filter { isOver($0.value.since, limit) }.map(\.key)
             for stream in undone { reset(stream: stream, code: 0) }

@@ -166,9 +166,19 @@ package actor HTTP2ServerConnection {
             case .request(let stream):
                 if !record.pointee.keepsContent {
                     hooks.requestCounted(on: stream, of: self)
+                } else if record.pointee.isStreamed(stream: stream) {
+                    // Its end came in the same bytes as its head, before it was known to be streamed.
+                    hooks.bodyArrived(on: stream, of: self)
                 } else if let request = record.pointee.take(stream: stream) {
                     hooks.requestReceived(request, on: stream, of: self)
                 }
+            case .head(let stream):
+                guard let request = record.pointee.incoming[stream]?.request else { continue }
+                let limit = hooks.streamLimit(request, on: stream, of: self)
+                session.credit(stream: stream, record.pointee.decide(stream: stream, streamLimit: limit))
+                if limit != nil { hooks.bodyArrived(on: stream, of: self) }
+            case .body(let stream): hooks.bodyArrived(on: stream, of: self)
+            case .drained(let stream): hooks.answerHasRoom(on: stream, of: self)
             case .oversize(let stream, let status): hooks.requestRefused(status: status, on: stream, of: self)
             case .closed(let stream, let code): hooks.streamClosed(stream, code: code, of: self)
             case .refused(let stream, let acknowledged):

@@ -13,6 +13,21 @@ package protocol HTTP2ServerHooks: AnyObject {
         of connection: isolated HTTP2ServerConnection
     )
 
+    /// A head has come: is its body to be streamed, and up to how many bytes? Asked if the connection offers streaming.
+    ///
+    /// With a limit the body comes by ``bodyArrived(on:of:)``, and the request is not reported as received.
+    func streamLimit(
+        _ request: HTTP2ServerRequest,
+        on stream: Int32,
+        of connection: isolated HTTP2ServerConnection
+    ) -> Int?
+
+    /// A streamed body has grown or ended: ``HTTP2ServerConnection/takeBody(stream:)`` has it.
+    func bodyArrived(on stream: Int32, of connection: isolated HTTP2ServerConnection)
+
+    /// A streamed answer has room again, after it had none.
+    func answerHasRoom(on stream: Int32, of connection: isolated HTTP2ServerConnection)
+
     /// A request is complete, of which nothing was kept: instead of the call above.
     func requestCounted(on stream: Int32, of connection: isolated HTTP2ServerConnection)
 
@@ -31,6 +46,16 @@ package protocol HTTP2ServerHooks: AnyObject {
 }
 
 extension HTTP2ServerHooks {
+    package func streamLimit(
+        _ request: HTTP2ServerRequest,
+        on stream: Int32,
+        of connection: isolated HTTP2ServerConnection
+    ) -> Int? { nil }
+
+    package func bodyArrived(on stream: Int32, of connection: isolated HTTP2ServerConnection) {}
+
+    package func answerHasRoom(on stream: Int32, of connection: isolated HTTP2ServerConnection) {}
+
     package func requestCounted(on stream: Int32, of connection: isolated HTTP2ServerConnection) {}
 
     package func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection) {

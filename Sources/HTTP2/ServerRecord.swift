@@ -7,6 +7,12 @@ struct ServerRecord {
     /// What the peer did, or what became of a stream. Small and without references: thousands a turn cost nothing.
     enum Action {
         case request(stream: Int32)
+        /// A head is complete: asked for when bodies may be streamed.
+        case head(stream: Int32)
+        /// A streamed body has grown or ended.
+        case body(stream: Int32)
+        /// A streamed answer has room again.
+        case drained(stream: Int32)
         /// A request that is too large, and the status that says so. The rest of it is dropped.
         case oversize(stream: Int32, status: Int)
         /// The stream ended before it was answered whole.
@@ -16,14 +22,41 @@ struct ServerRecord {
         case pingAcknowledged
     }
 
+    /// A request that is being read, or was read and is not yet handed over.
     struct Incoming {
+        enum Mode: Equatable {
+            case undecided  // The owner has not said yet. To: whole, streamed.
+            case whole
+            case streamed(limit: Int)
+        }
+
+        /// The body is what was not handed over yet.
         var request = HTTP2ServerRequest()
-        var since: ContinuousClock.Instant
+        var mode: Mode
+        /// When the request began; for a streamed one, when its reader began to wait, less what it had waited before.
+        var since: ContinuousClock.Instant?
+        var receivedBytes = 0
+        /// Bytes whose flow-control credit the peer has not got back.
+        var heldBytes = 0
+        var isComplete = false
     }
 
     struct Outgoing {
         var bytes: [UInt8]
         var offset = 0
+        /// More may be appended.
+        var isOpen = false
+        var wantsRoom = false
+
+        var waitingBytes: Int { bytes.count - offset }
+    }
+
+    /// What is to be done about a piece of a body.
+    enum Reception {
+        case credit
+        /// The peer gets no more credit for its stream until the piece is handed over.
+        case hold
+        case reset(code: UInt32)
     }
 
     /// The rest of a request that was refused: let in and dropped, so that a client reads the answer before it is cut off.
@@ -34,6 +67,7 @@ struct ServerRecord {
     }
 
     let keepsContent: Bool
+    let offersStreaming: Bool
     let maxHeaderListBytes: Int
     let maxBodyBytes: Int
     let maxBufferedBytes: Int
@@ -60,6 +94,7 @@ struct ServerRecord {
 
     init(configuration: HTTP2ServerConfiguration) {
         if case .whole = configuration.reading { keepsContent = true } else { keepsContent = false }
+        offersStreaming = configuration.offersStreaming
         maxHeaderListBytes = configuration.maxHeaderListBytes
         maxBodyBytes = configuration.maxBodyBytes
         maxBufferedBytes = configuration.maxBufferedBytes
@@ -102,45 +137,114 @@ struct ServerRecord {
             if !endsStream { discard(stream: stream) }
             return
         }
-        incoming[stream] = Incoming(request: request, since: now)
+        incoming[stream] = Incoming(request: request, mode: offersStreaming ? .undecided : .whole, since: now)
+        if offersStreaming { actions.append(.head(stream: stream)) }
         if endsStream { endRequest(stream: stream) }
     }
 
     // MARK: Bodies
 
-    /// Returns the code to reset the stream with, if it must be.
-    mutating func addBody(stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) -> UInt32? {
+    mutating func addBody(stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) -> Reception {
         guard let index = incoming.index(forKey: stream) else { return discard(stream: stream, bytes.count) }
-        let size = incoming.values[index].request.body.count
-        guard size + bytes.count <= maxBodyBytes else {
-            forget(stream: stream)
-            discard(stream: stream)
-            actions.append(.oversize(stream: stream, status: 413))
-            return nil
+        let mode = incoming.values[index].mode
+        let received = incoming.values[index].receivedBytes + bytes.count
+        guard received <= limit(of: mode) else {
+            refuse(stream: stream, status: 413)
+            return .credit
         }
         guard bufferedBytes + bytes.count <= maxBufferedBytes else {
             forget(stream: stream)
-            return NGHTTP2_ENHANCE_YOUR_CALM.rawValue
+            return .reset(code: NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
         }
         bufferedBytes += bytes.count
+        incoming.values[index].receivedBytes = received
         incoming.values[index].request.body.append(contentsOf: bytes)
-        return nil
+        if mode == .whole { return .credit }
+        incoming.values[index].heldBytes += bytes.count
+        if mode != .undecided { actions.append(.body(stream: stream)) }
+        return .hold
+    }
+
+    /// Undecided, at most a window of bytes comes.
+    private func limit(of mode: Incoming.Mode) -> Int {
+        switch mode {
+        case .undecided: .max
+        case .whole: maxBodyBytes
+        case .streamed(let limit): limit
+        }
+    }
+
+    /// Drops a request and what still comes of it. Returns how many bytes the peer gets credit for.
+    mutating func drop(stream: Int32) -> Int? {
+        guard let request = incoming[stream] else { return nil }
+        forget(stream: stream)
+        if !request.isComplete { discard(stream: stream) }
+        return request.heldBytes
+    }
+
+    mutating func refuse(stream: Int32, status: Int) {
+        let isComplete = incoming[stream]?.isComplete ?? false
+        forget(stream: stream)
+        if !isComplete { discard(stream: stream) }
+        actions.append(.oversize(stream: stream, status: status))
+    }
+
+    /// The owner's answer to `.head`. Returns how many bytes the peer gets credit for.
+    mutating func decide(stream: Int32, streamLimit: Int?) -> Int {
+        guard let index = incoming.index(forKey: stream) else { return 0 }
+        let received = incoming.values[index].receivedBytes
+        let held = incoming.values[index].heldBytes
+        if let streamLimit {
+            incoming.values[index].mode = .streamed(limit: streamLimit)
+            incoming.values[index].since = nil
+            if received > streamLimit { refuse(stream: stream, status: 413) }
+            return 0
+        }
+        incoming.values[index].mode = .whole
+        incoming.values[index].heldBytes = 0
+        if received > maxBodyBytes { refuse(stream: stream, status: 413) }
+        return held
+    }
+
+    func isStreamed(stream: Int32) -> Bool {
+        guard case .streamed = incoming[stream]?.mode else { return false }
+        return true
+    }
+
+    /// Hands over what there is of a streamed body; empty when nothing is there yet. `nil` when the stream is none.
+    mutating func takeBody(stream: Int32) -> (bytes: [UInt8], isLast: Bool, held: Int)? {
+        guard let index = incoming.index(forKey: stream) else { return nil }
+        let bytes = incoming.values[index].request.body
+        let held = incoming.values[index].heldBytes
+        let isLast = incoming.values[index].isComplete
+        incoming.values[index].request.body = []
+        incoming.values[index].heldBytes = 0
+        bufferedBytes -= bytes.count
+        if isLast { forget(stream: stream) }
+        return (bytes, isLast, held)
     }
 
     /// Drops what a refused request still brings, up to as much as would have been kept.
     mutating func discard(stream: Int32) {
-        discarding[stream] = Discarding(bytesLeft: maxBufferedBytes, since: now)
+        // Not the time of the last bytes: what is refused for being late was silent since.
+        discarding[stream] = Discarding(bytesLeft: maxBufferedBytes, since: .now)
     }
 
-    private mutating func discard(stream: Int32, _ bytes: Int) -> UInt32? {
-        guard let index = discarding.index(forKey: stream) else { return nil }
+    private mutating func discard(stream: Int32, _ bytes: Int) -> Reception {
+        guard let index = discarding.index(forKey: stream) else { return .credit }
         discarding.values[index].bytesLeft -= bytes
-        return discarding.values[index].bytesLeft < 0 ? NGHTTP2_NO_ERROR.rawValue : nil
+        return discarding.values[index].bytesLeft < 0 ? .reset(code: NGHTTP2_NO_ERROR.rawValue) : .credit
     }
 
     mutating func endRequest(stream: Int32) {
-        guard !keepsContent || incoming[stream] != nil else { return }
-        actions.append(.request(stream: stream))
+        guard keepsContent else { return actions.append(.request(stream: stream)) }
+        guard let index = incoming.index(forKey: stream) else { return }
+        incoming.values[index].isComplete = true
+        if case .streamed = incoming.values[index].mode {
+            actions.append(.body(stream: stream))
+        } else {
+            actions.append(.request(stream: stream))
+        }
     }
 
     /// Hands a complete request over.
@@ -167,8 +271,8 @@ struct ServerRecord {
         actions.append(.closed(stream: stream, code: code))
     }
 
-    /// Fills a DATA frame. Returns how many bytes it got, and whether they are the last.
-    mutating func fill(stream: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
+    /// Fills a DATA frame. Returns how many bytes it got, and whether they are the last; `nil` when none are there yet.
+    mutating func fill(stream: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool)? {
         guard let index = outgoing.index(forKey: stream) else { return (0, true) }
         let (bytes, offset) = (outgoing.values[index].bytes, outgoing.values[index].offset)
         let count = min(buffer.count, bytes.count - offset)
@@ -176,8 +280,31 @@ struct ServerRecord {
             buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<(offset + count)]))
         }
         outgoing.values[index].offset = offset + count
-        guard offset + count == bytes.count else { return (count, false) }
-        outgoing.remove(at: index)
-        return (count, true)
+        guard outgoing.values[index].isOpen else {
+            guard offset + count == bytes.count else { return (count, false) }
+            outgoing.remove(at: index)
+            return (count, true)
+        }
+        compact(index, stream: stream)
+        return count > 0 ? (count, false) : nil
     }
+
+    /// For an answer that is still growing: gives memory back, and tells when there is room.
+    private mutating func compact(_ index: Dictionary<Int32, Outgoing>.Index, stream: Int32) {
+        let (offset, waiting) = (outgoing.values[index].offset, outgoing.values[index].waitingBytes)
+        if waiting == 0 {
+            outgoing.values[index].bytes = []
+            outgoing.values[index].offset = 0
+        } else if offset > 1 << 20 {
+            outgoing.values[index].bytes.removeFirst(offset)
+            outgoing.values[index].offset = 0
+        }
+        if waiting < Self.roomBytes, outgoing.values[index].wantsRoom {
+            outgoing.values[index].wantsRoom = false
+            actions.append(.drained(stream: stream))
+        }
+    }
+
+    /// Below this a streamed answer has room again.
+    private static let roomBytes = 64 << 10
 }

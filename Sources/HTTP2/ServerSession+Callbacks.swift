@@ -17,6 +17,8 @@ func openServerSession(
     if case .whole = configuration.reading { setContentCallbacks(callbacks) }
     // Streams that have ended are of no use without priorities.
     nghttp2_option_set_no_closed_streams(options, 1)
+    // Streamed bodies get their credit when they are handed over.
+    if configuration.offersStreaming { nghttp2_option_set_no_auto_window_update(options, 1) }
     // ServerFloodGuard counts resets itself, by limits that can be set.
     nghttp2_option_set_stream_reset_rate_limit(options, 1 << 40, 1 << 40)
     var session: OpaquePointer?
@@ -106,8 +108,13 @@ private func setContentCallbacks(_ callbacks: OpaquePointer?) {
         return 0
     }
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { session, _, stream, data, count, context in
-        let bytes = UnsafeBufferPointer(start: data, count: count)
-        if let code = ServerRecord.from(context).pointee.addBody(stream: stream, bytes) {
+        let record = ServerRecord.from(context)
+        let reception = record.pointee.addBody(stream: stream, UnsafeBufferPointer(start: data, count: count))
+        if record.pointee.offersStreaming { nghttp2_session_consume_connection(session, count) }
+        switch reception {
+        case .credit: if record.pointee.offersStreaming { nghttp2_session_consume_stream(session, stream, count) }
+        case .hold: break
+        case .reset(let code):
             nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code)
         }
         return 0

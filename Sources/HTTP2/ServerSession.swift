@@ -52,22 +52,45 @@ struct HTTP2ServerSession: ~Copyable {
     // MARK: Submitting
 
     /// Answers a stream; ignored when it has ended already.
-    mutating func respond(stream: Int32, head: borrowing HTTP2HeaderBlock, body: [UInt8]) {
+    ///
+    /// - Parameters:
+    ///   - stream: Of the peer's.
+    ///   - head: `:status` first.
+    ///   - body: Or its beginning.
+    ///   - isOpen: More of the body follows by ``append(stream:_:isLast:)``.
+    mutating func respond(stream: Int32, head: borrowing HTTP2HeaderBlock, body: [UInt8], isOpen: Bool = false) {
         guard nghttp2_session_find_stream(handle, stream) != nil, record.pointee.outgoing[stream] == nil else { return }
-        let hasBody = !body.isEmpty
-        if hasBody { record.pointee.outgoing[stream] = .init(bytes: body) }
+        let hasBody = !body.isEmpty || isOpen
+        if hasBody { record.pointee.outgoing[stream] = .init(bytes: body, isOpen: isOpen) }
         var provider = nghttp2_data_provider()
         provider.read_callback = { _, stream, buffer, length, flags, _, context in
             let part = UnsafeMutableRawBufferPointer(start: buffer, count: length)
-            let (count, isLast) = ServerRecord.from(context).pointee.fill(stream: stream, part)
-            if isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-            return count
+            guard let filled = ServerRecord.from(context).pointee.fill(stream: stream, part) else {
+                return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+            }
+            if filled.isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+            return filled.count
         }
         let code = withList(head) { [handle] list in
             guard hasBody else { return nghttp2_submit_response(handle, stream, list.baseAddress, list.count, nil) }
             return nghttp2_submit_response(handle, stream, list.baseAddress, list.count, &provider)
         }
         if code != 0 { record.pointee.outgoing[stream] = nil }
+    }
+
+    /// Adds to an answer that was left open. Returns how many bytes of it wait, or `nil` when its stream is gone.
+    mutating func append(stream: Int32, _ bytes: [UInt8], isLast: Bool) -> Int? {
+        guard let index = record.pointee.outgoing.index(forKey: stream) else { return nil }
+        record.pointee.outgoing.values[index].bytes += bytes
+        record.pointee.outgoing.values[index].isOpen = !isLast
+        let waiting = record.pointee.outgoing.values[index].waitingBytes
+        nghttp2_session_resume_data(handle, stream)
+        return waiting
+    }
+
+    /// Gives the peer credit for bytes of a stream that were held.
+    mutating func credit(stream: Int32, _ bytes: Int) {
+        if bytes > 0 { nghttp2_session_consume_stream(handle, stream, bytes) }
     }
 
     /// nghttp2 copies the names and values before it returns.

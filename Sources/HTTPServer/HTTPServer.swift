@@ -12,14 +12,16 @@ package final class HTTPServer: Sendable {
     ///   - configuration: Where, and what is put up with.
     ///   - loops: At least one; connections are dealt to them in turn. They outlive the server.
     ///   - handler: Called for each request that is well formed and within the limits.
+    ///   - streaming: Which requests are answered piece by piece instead.
     /// - Returns: The server, which runs until ``drain(by:)``.
     /// - Throws: ``HTTPServerError/cannotListen(_:_:)`` when the address cannot be had.
     package static func start(
         _ configuration: HTTPServerConfiguration,
         loops: [EventLoop],
-        handler: @escaping HTTPHandler
+        handler: @escaping HTTPHandler,
+        streaming: @escaping HTTPStreamRouter = { _ in nil }
     ) async throws(HTTPServerError) -> HTTPServer {
-        let core = ServerCore(configuration: configuration, handler: handler)
+        let core = ServerCore(configuration: configuration, handler: handler, streaming: streaming)
         do throws(EventLoopError) {
             let listener = try await ServerListener.start(
                 on: configuration.address,

@@ -5,11 +5,14 @@ final class ServerCore: Sendable {
     let configuration: HTTPServerConfiguration
     let registry = ConnectionRegistry()
     private let handler: HTTPHandler
+    private let streaming: HTTPStreamRouter
     private let dates = HTTPDateCache()
 
-    init(configuration: HTTPServerConfiguration, handler: @escaping HTTPHandler) {
+    init(configuration: HTTPServerConfiguration, handler: @escaping HTTPHandler, streaming: @escaping HTTPStreamRouter)
+    {
         self.configuration = configuration
         self.handler = handler
+        self.streaming = streaming
     }
 
     var limits: HTTPLimits { configuration.limits }
@@ -30,9 +33,23 @@ final class ServerCore: Sendable {
         }
     }
 
+    /// The route of a request that is streamed.
+    func streamRoute(_ head: HTTPRequest) -> HTTPStreamRoute? { streaming(head) }
+
+    /// Runs the handler of a streamed exchange off the loop.
+    func handle(_ exchange: HTTPExchange, by route: HTTPStreamRoute) -> Task<Void, Never> {
+        registry.handlerBegan()
+        return Task.detached { [self] in
+            await route.handler(exchange)
+            exchange.end()
+            registry.handlerEnded()
+        }
+    }
+
     /// How HTTP/2 connections are to behave.
     var http2: HTTP2ServerConfiguration {
         var configuration = HTTP2ServerConfiguration()
+        configuration.offersStreaming = true
         configuration.maxConcurrentStreams = limits.maxConcurrentStreams
         configuration.maxHeaderListBytes = limits.maxHeaderBytes
         configuration.maxBodyBytes = limits.maxBodyBytes

@@ -97,4 +97,29 @@ struct HTTP1AcceptingTests {
             #expect(parser.phase == phase, "after \(piece)")
         }
     }
+
+    @Test("gives a body in pieces where that is asked for, and the next request behind it", arguments: [1, 7, 4096])
+    func streamed(longest: Int) {
+        var parser = HTTP1RequestParser(limits: HTTPLimits(), scheme: "http") { $0.target == "/s" ? 20 : nil }
+        let text =
+            "POST /s HTTP/1.1\r\n\(host)Content-Length: 5\r\n\r\nhello"
+            + "POST /s HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"
+            + "POST /s HTTP/1.1\r\n\(host)\r\nGET / HTTP/1.1\r\n\(host)\r\n"
+            + "POST /s HTTP/1.1\r\n\(host)Content-Length: 21\r\n\r\n"
+        var events: [String] = []
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            parser.append(rest.prefix(longest))
+            rest = rest.dropFirst(longest)
+            events += parser.drain()
+        }
+        let parts = events.compactMap { $0.hasPrefix("part") ? Int($0.dropFirst(5)) : nil }
+        #expect(parts.reduce(0, +) == 12)
+        #expect(
+            events.filter { !$0.hasPrefix("part") } == [
+                "stream POST /s", "end", "stream POST /s", "end", "stream POST /s", "end", "GET a / keep host=a ",
+                "refused 413",
+            ]
+        )
+    }
 }

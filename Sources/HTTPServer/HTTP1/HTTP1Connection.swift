@@ -9,26 +9,31 @@ actor HTTP1Connection {
         case closed
     }
 
+    /// The request that is being answered.
+    enum Handling {
+        case whole(task: Task<Void, Never>, isHead: Bool, keepsAlive: Bool)
+        case stream(HTTP1Exchange)
+    }
+
     /// Read ahead of the request that is being answered: enough to see a client leave, and no more.
     private static let mostReadAhead = 64 << 10
     /// A client that is refused in the middle of its body gets so long to stop and read why.
     private static let linger = Duration.seconds(5)
 
-    private nonisolated let loop: EventLoop
-    private let core: ServerCore
+    nonisolated let loop: EventLoop
+    let core: ServerCore
     private let place: ServerPlace
-    private let transport: Transport
-    private var parser: HTTP1RequestParser
+    let transport: Transport
+    var parser: HTTP1RequestParser
     private var state = State.open
-    private var handling: (task: Task<Void, Never>, isHead: Bool, keepsAlive: Bool)?
-    private var isDraining = false
+    var handling: Handling?
+    private(set) var isDraining = false
     private let readTimer: ServerDeadline
     private var timedPhase: HTTP1RequestParser.Phase?
     private let writeTimer: ServerDeadline
     private var written = 0
     /// How much of it the client had taken at the last look; `nil` while nothing waits.
     private var taken: Int?
-    private var output: [UInt8] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -54,7 +59,11 @@ actor HTTP1Connection {
         self.place = place
         self.loop = loop
         self.core = core
-        parser = HTTP1RequestParser(limits: core.limits, scheme: core.configuration.tls == nil ? "http" : "https")
+        parser = HTTP1RequestParser(
+            limits: core.limits,
+            scheme: core.configuration.tls == nil ? "http" : "https",
+            streamLimit: { core.streamRoute($0)?.maxBodyBytes }
+        )
         readTimer = ServerDeadline(loop: loop)
         writeTimer = ServerDeadline(loop: loop)
     }
@@ -88,6 +97,8 @@ actor HTTP1Connection {
         )
     }
 
+    var isOpen: Bool { state == .open }
+
     // MARK: - Requests
 
     private func received(_ bytes: UnsafeRawBufferPointer) {
@@ -96,13 +107,16 @@ actor HTTP1Connection {
         goOn()
     }
 
-    /// Takes the next request if the last one is answered and its answer is on its way.
-    private func goOn() {
+    /// Takes the next request if the last one is answered and its answer is on its way, or goes on with a streamed one.
+    func goOn() {
+        if case .stream = handling { goOnStreaming() }
         while state == .open, handling == nil, !transport.isBacklogged, let event = parser.next() {
             switch event {
             case .continueExpected: send(HTTP1ResponseSerializer.continueLine)
             case .request(let request, let keepsAlive): handle(request, keepsAlive: keepsAlive)
+            case .streamBegan(let head): stream(head)
             case .refused(let refusal): refuse(refusal)
+            case .bodyPart, .bodyEnded: preconditionFailure("a body without its exchange")
             }
         }
         guard state == .open else { return }
@@ -113,31 +127,29 @@ actor HTTP1Connection {
 
     private func handle(_ request: HTTPRequest, keepsAlive: Bool) {
         let task = core.handle(request) { [weak self] response in await self?.answer(response) }
-        handling = (task, request.method == "HEAD", keepsAlive)
+        handling = .whole(task: task, isHead: request.method == "HEAD", keepsAlive: keepsAlive)
     }
 
     private func answer(_ response: HTTPResponse) {
-        guard state == .open, let (_, isHead, keepsAlive) = handling else { return }
+        guard state == .open, case .whole(_, let isHead, let keepsAlive) = handling else { return }
         handling = nil
         let closes = !keepsAlive || isDraining
         write(response, isHead: isHead, closes: closes)
         if closes { finish() } else { goOn() }
     }
 
-    private func refuse(_ refusal: HTTPRefusal) {
+    func refuse(_ refusal: HTTPRefusal) {
         write(core.configuration.refuse(refusal), isHead: false, closes: true)
-        // The rest of the request may be on its way. Closed now, the connection would be reset, and the answer lost.
-        state = .lingering
-        readTimer.set(.now + Self.linger)
+        lingerOn()
     }
 
-    private func write(_ response: HTTPResponse, isHead: Bool, closes: Bool) {
-        output.removeAll(keepingCapacity: output.capacity <= 64 << 10)
+    func write(_ response: HTTPResponse, isHead: Bool, closes: Bool) {
+        var output: [UInt8] = []
         HTTP1ResponseSerializer.append(response, isHead: isHead, closes: closes, date: core.date, to: &output)
         send(output)
     }
 
-    private func send(_ bytes: [UInt8]) {
+    func send(_ bytes: [UInt8]) {
         transport.write(bytes)
         written += bytes.count
         watchOutput()
@@ -147,7 +159,11 @@ actor HTTP1Connection {
 
     /// One deadline a phase, from its beginning: bytes that trickle in do not move it.
     private func setReadDeadline() {
-        let phase: HTTP1RequestParser.Phase? = handling == nil ? parser.phase : nil
+        guard case .none = handling else {
+            if case .whole = handling { stopReadDeadline() }
+            return
+        }
+        let phase = parser.phase
         guard phase != timedPhase else { return }
         timedPhase = phase
         readTimer.cancel()
@@ -155,13 +171,25 @@ actor HTTP1Connection {
         case .idle: readTimer.set(.now + core.limits.idleDeadline)
         case .head: readTimer.set(.now + core.limits.headerDeadline)
         case .body: readTimer.set(.now + core.limits.bodyDeadline)
-        case .ended, nil: break
+        case .ended: break
         }
+    }
+
+    func stopReadDeadline() {
+        timedPhase = nil
+        readTimer.cancel()
+    }
+
+    /// For a streamed body: how long its handler may still wait for more of it.
+    func setReadDeadline(after duration: Duration) {
+        timedPhase = .body
+        readTimer.set(.now + duration)
     }
 
     private func readDeadlinePassed() {
         guard state == .open, timedPhase != .idle else { return close() }
-        refuse(HTTPRefusal(408, "the request did not come in time"))
+        let refusal = HTTPRefusal(408, "the request did not come in time")
+        if case .stream = handling { failStream(refusal) } else { refuse(refusal) }
     }
 
     /// Begins to watch whether the client takes what waits for it.
@@ -188,10 +216,17 @@ actor HTTP1Connection {
     }
 
     /// Ends when the last answer has gone out. The request was read whole: nothing is left to reset the connection.
-    private func finish() {
+    func finish() {
         state = .lingering
         readTimer.cancel()
         transport.closeAfterWriting { [self] in assumeIsolated { $0.close() } }
+    }
+
+    /// Ends while the rest of a request may be on its way: closed now, the connection would be reset, and the answer lost.
+    func lingerOn() {
+        state = .lingering
+        transport.resumeReading()
+        readTimer.set(.now + Self.linger)
     }
 
     private func close() {
@@ -199,7 +234,11 @@ actor HTTP1Connection {
         state = .closed
         readTimer.cancel()
         writeTimer.cancel()
-        handling?.task.cancel()
+        switch handling {
+        case .whole(let task, _, _): task.cancel()
+        case .stream(var exchange): exchange.cancel()
+        case nil: break
+        }
         handling = nil
         transport.close()
         core.registry.remove(self)

@@ -1,6 +1,6 @@
 internal import HTTP2
 
-/// A request's head, read line by line: the request line, then one field a call, then ``finish(limits:)``.
+/// A request's head, read line by line: the request line, then one field a call, then ``finish()``.
 ///
 /// Refuses whatever two readers could take for different requests (RFC 9112, 11.2), rather than repair it.
 struct HTTP1Head {
@@ -17,7 +17,7 @@ struct HTTP1Head {
     private(set) var framing = Framing.length(0)
     private(set) var keepsAlive = true
     private(set) var expectsContinue = false
-    private var isVersion10 = false
+    private(set) var isVersion10 = false
 
     /// Longer than any method that is registered.
     private static let longestMethod = 32
@@ -93,9 +93,9 @@ struct HTTP1Head {
     }
 
     /// Settles what the fields say together: host, framing, persistence, expectation.
-    mutating func finish(limits: HTTPLimits) throws(HTTPRefusal) {
+    mutating func finish() throws(HTTPRefusal) {
         try settleHost()
-        try settleFraming(limits: limits)
+        try settleFraming()
         let connection = HTTP1Syntax.listMembers(fields.all("connection"))
         if connection.contains(where: { HTTP1Syntax.isEqual($0, ignoringCaseOf: "close") }) { keepsAlive = false }
         let expectations = fields.all("expect")
@@ -119,7 +119,7 @@ struct HTTP1Head {
     }
 
     /// RFC 9112, 6.3, without its leniencies: one length, or `chunked` alone, never both.
-    private mutating func settleFraming(limits: HTTPLimits) throws(HTTPRefusal) {
+    private mutating func settleFraming() throws(HTTPRefusal) {
         let lengths = fields.all("content-length")
         let codings = fields.all("transfer-encoding")
         guard lengths.isEmpty || codings.isEmpty else { throw .badRequest("two ways to tell the body's length") }
@@ -135,7 +135,6 @@ struct HTTP1Head {
             framing = .chunked
         } else if let length = lengths.first {
             guard let bytes = HTTP1Syntax.decimal(length) else { throw .badRequest("Content-Length is no number") }
-            guard bytes <= limits.maxBodyBytes else { throw .bodyTooLarge }
             framing = .length(bytes)
         }
     }

@@ -10,6 +10,10 @@ package struct HTTP1RequestParser: Sendable {
         /// A head has come whose sender waits for `100 Continue` before the body.
         case continueExpected
         case request(HTTPRequest, keepsAlive: Bool)
+        /// The head of a request whose body is asked for piece by piece: `bodyPart`s follow, then `bodyEnded`.
+        case streamBegan(HTTP1StreamHead)
+        case bodyPart([UInt8])
+        case bodyEnded
         /// Answer with this status and close: where the next request would begin is not known.
         case refused(HTTPRefusal)
     }
@@ -34,8 +38,12 @@ package struct HTTP1RequestParser: Sendable {
         case ended
     }
 
+    /// Says for a head whether its body is streamed, and how long it may be.
+    package typealias StreamLimit = @Sendable (HTTPRequest) -> Int?
+
     private let limits: HTTPLimits
     private let scheme: String
+    private let streamLimit: StreamLimit
 
     private var buffer: [UInt8] = []
     /// The first byte of `buffer` that is not used yet.
@@ -46,6 +54,8 @@ package struct HTTP1RequestParser: Sendable {
     private var sawEmptyLine = false
     private var head: HTTP1Head?
     private var body: [UInt8] = []
+    private var isStreaming = false
+    private var bodyBytesLeft = 0
     private var headerBytesLeft = 0
     private var extensionBytesLeft = 0
 
@@ -54,10 +64,12 @@ package struct HTTP1RequestParser: Sendable {
     /// A chunk's size line, extensions included; and all extensions of one body.
     private static let longestChunkLine = 256
     private static let mostExtensionBytes = 4096
+    private static let longestPart = 64 << 10
 
-    package init(limits: HTTPLimits, scheme: String) {
+    package init(limits: HTTPLimits, scheme: String, streamLimit: @escaping StreamLimit = { _ in nil }) {
         self.limits = limits
         self.scheme = scheme
+        self.streamLimit = streamLimit
     }
 
     /// Bytes that no event has used yet.
@@ -109,20 +121,17 @@ package struct HTTP1RequestParser: Sendable {
                 if let event = try finishHead() { return event }
             case .body(let left):
                 let taken = takeBody(atMost: left)
-                guard taken == left else {
-                    state = .body(left: left - taken)
-                    return nil
-                }
+                state = .body(left: left - taken)
+                if let part = takePart() { return part }
+                guard taken == left else { return nil }
                 return finishRequest()
             case .chunkSize:
                 guard try readChunkSize() else { return nil }
             case .chunkData(let left):
                 let taken = takeBody(atMost: left)
-                guard taken == left else {
-                    state = .chunkData(left: left - taken)
-                    return nil
-                }
-                state = .chunkEnd
+                state = taken == left ? .chunkEnd : .chunkData(left: left - taken)
+                if let part = takePart() { return part }
+                guard taken == left else { return nil }
             case .chunkEnd:
                 let refusal = HTTPRefusal.badRequest("a chunk is longer than its size")
                 guard let line = try takeLine(atMost: 0, else: refusal) else { return nil }
@@ -166,18 +175,34 @@ package struct HTTP1RequestParser: Sendable {
 
     private mutating func finishHead() throws(HTTPRefusal) -> Event? {
         guard var head else { preconditionFailure("no head") }
-        try head.finish(limits: limits)
+        try head.finish()
         self.head = head
+        let limit = streamLimit(request(head, body: []))
+        isStreaming = limit != nil
+        bodyBytesLeft = limit ?? limits.maxBodyBytes
         switch head.framing {
         case .length(let bytes):
-            body.reserveCapacity(min(bytes, 64 << 10))
+            guard bytes <= bodyBytesLeft else { throw .bodyTooLarge }
+            if !isStreaming { body.reserveCapacity(min(bytes, 64 << 10)) }
             state = .body(left: bytes)
         case .chunked:
             extensionBytesLeft = Self.mostExtensionBytes
             headerBytesLeft = limits.maxHeaderBytes
             state = .chunkSize
         }
+        if isStreaming { return .streamBegan(HTTP1StreamHead(head, request: request(head, body: []))) }
         return head.expectsContinue ? .continueExpected : nil
+    }
+
+    private func request(_ head: HTTP1Head, body: [UInt8]) -> HTTPRequest {
+        HTTPRequest(
+            method: head.method,
+            scheme: scheme,
+            authority: head.authority,
+            target: head.target,
+            fields: head.fields,
+            body: body
+        )
     }
 
     // MARK: Body
@@ -191,14 +216,15 @@ package struct HTTP1RequestParser: Sendable {
         else { throw .badRequest("not a chunk's size") }
         extensionBytesLeft -= line.endIndex - sizeEnd
         guard extensionBytesLeft >= 0 else { throw .badRequest("too many chunk extensions") }
-        guard size <= limits.maxBodyBytes - body.count else { throw .bodyTooLarge }
+        guard size <= bodyBytesLeft else { throw .bodyTooLarge }
+        bodyBytesLeft -= size
         state = size == 0 ? .trailers : .chunkData(left: size)
         return true
     }
 
     /// Moves bytes of the buffer to the body; returns how many.
     private mutating func takeBody(atMost most: Int) -> Int {
-        let count = min(most, buffer.count - start)
+        let count = min(most, buffer.count - start, isStreaming ? Self.longestPart : .max)
         body.append(contentsOf: buffer[start..<(start + count)])
         start += count
         scanned = start
@@ -207,20 +233,21 @@ package struct HTTP1RequestParser: Sendable {
 
     private mutating func finishRequest() -> Event {
         guard let head else { preconditionFailure("no head") }
-        let request = HTTPRequest(
-            method: head.method,
-            scheme: scheme,
-            authority: head.authority,
-            target: head.target,
-            fields: head.fields,
-            body: body
-        )
+        let event: Event =
+            isStreaming ? .bodyEnded : .request(request(head, body: body), keepsAlive: head.keepsAlive)
         body = []
         self.head = nil
         sawEmptyLine = false
         state = .requestLine
         if !head.keepsAlive { end() }
-        return .request(request, keepsAlive: head.keepsAlive)
+        return event
+    }
+
+    /// What there is of a streamed body.
+    private mutating func takePart() -> Event? {
+        guard isStreaming, !body.isEmpty else { return nil }
+        defer { body = [] }
+        return .bodyPart(body)
     }
 
     private mutating func end() {
@@ -254,5 +281,22 @@ package struct HTTP1RequestParser: Sendable {
         start = lineFeed + 1
         scanned = start
         return line
+    }
+}
+
+/// A request whose body is still to come, and what its connection must know of it.
+package struct HTTP1StreamHead: Sendable {
+    /// Without a body.
+    package let request: HTTPRequest
+    package let keepsAlive: Bool
+    package let expectsContinue: Bool
+    /// Whether the answer may be chunked: not to a client of HTTP/1.0.
+    package let takesChunks: Bool
+
+    init(_ head: HTTP1Head, request: HTTPRequest) {
+        self.request = request
+        keepsAlive = head.keepsAlive
+        expectsContinue = head.expectsContinue
+        takesChunks = !head.isVersion10
     }
 }

@@ -1,8 +1,17 @@
 package import HTTP2
 
-/// Writes responses as HTTP/1.1 wants them. Every response with a body has its length; none is chunked.
+/// Writes responses as HTTP/1.1 wants them. Every whole response has its length; a streamed one is chunked.
 package enum HTTP1ResponseSerializer {
     package static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
+    /// How the end of a response's body is told.
+    package enum Framing {
+        /// The body is `response.body`.
+        case whole
+        /// `response.body` is empty; chunks follow, or bytes until the connection ends.
+        case chunked
+        case untilClose
+    }
 
     /// Appends `response` to `output`.
     ///
@@ -10,12 +19,14 @@ package enum HTTP1ResponseSerializer {
     ///   - response: What the handler answered; its framing fields are left out.
     ///   - isHead: The request was `HEAD`: the length is told, the body is not sent.
     ///   - closes: This response is the connection's last.
+    ///   - framing: Whether the body is there already.
     ///   - date: The value of `date`, unless the response brings its own.
     ///   - output: What waits to be written.
     package static func append(
         _ response: HTTPResponse,
         isHead: Bool,
         closes: Bool,
+        framing: Framing = .whole,
         date: String?,
         to output: inout [UInt8]
     ) {
@@ -27,10 +38,28 @@ package enum HTTP1ResponseSerializer {
         if let date, response.fields["date"] == nil { appendField("date", date, to: &output) }
         // RFC 9110, 8.6: no length with 1xx and 204; with 304 it would be that of another answer's body.
         let hasNoBody = response.status < 200 || response.status == 204 || response.status == 304
-        if !hasNoBody { appendField("content-length", String(response.body.count), to: &output) }
+        switch framing {
+        case .whole: if !hasNoBody { appendField("content-length", String(response.body.count), to: &output) }
+        case .chunked: appendField("transfer-encoding", "chunked", to: &output)
+        case .untilClose: break
+        }
         if closes { appendField("connection", "close", to: &output) }
         output.append(contentsOf: [0x0D, 0x0A])
         if !hasNoBody, !isHead { output.append(contentsOf: response.body) }
+    }
+
+    package static let lastChunk = Array("0\r\n\r\n".utf8)
+
+    /// One chunk. An empty one would end the body: not given.
+    package static func chunk(_ bytes: [UInt8]) -> [UInt8] {
+        precondition(!bytes.isEmpty, "an empty chunk")
+        var chunk: [UInt8] = []
+        chunk.reserveCapacity(bytes.count + 20)
+        chunk += String(bytes.count, radix: 16).utf8
+        chunk += [0x0D, 0x0A]
+        chunk += bytes
+        chunk += [0x0D, 0x0A]
+        return chunk
     }
 
     /// Fields that this serializer alone decides about.

@@ -6,6 +6,9 @@ func describe(_ event: HTTP1RequestParser.Event) -> String {
     switch event {
     case .continueExpected: "continue"
     case .refused(let refusal): "refused \(refusal.status)"
+    case .streamBegan(let head): "stream \(head.request.method) \(head.request.target)"
+    case .bodyPart(let bytes): "part \(bytes.count)"
+    case .bodyEnded: "end"
     case .request(let request, let keepsAlive):
         """
         \(request.method) \(request.authority) \(request.target) \(keepsAlive ? "keep" : "close") \

@@ -42,7 +42,7 @@ actor RawClient {
                     let copy = Array(bytes)
                     assumeIsolated { $0.got(copy) }
                 },
-                writable: {},
+                writable: { [self] in assumeIsolated { $0.wake() } },
                 closed: { [self] _ in assumeIsolated { $0.ended() } }
             )
         )
@@ -79,7 +79,10 @@ actor RawClient {
     /// All that came so far, once `isEnough` says so or the server has closed.
     func receive(until isEnough: @Sendable ([UInt8]) -> Bool) async -> [UInt8] {
         while !isClosed, !isEnough(received) {
-            await withCheckedContinuation { waiter = $0 }
+            // What came before the continuation was made woke nobody.
+            await withCheckedContinuation { continuation in
+                if isClosed || isEnough(received) { continuation.resume() } else { waiter = continuation }
+            }
         }
         return received
     }
@@ -90,6 +93,15 @@ actor RawClient {
     }
 
     var receivedBytes: Int { received.count }
+
+    /// Returns when the kernel has most of what was sent.
+    func untilAllIsSent() async {
+        while transport?.isBacklogged == true {
+            await withCheckedContinuation { continuation in
+                if transport?.isBacklogged == true { waiter = continuation } else { continuation.resume() }
+            }
+        }
+    }
 
     /// All that came until the server closed.
     func receiveAll() async -> String {

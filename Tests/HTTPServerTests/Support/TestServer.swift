@@ -109,10 +109,16 @@ func withServer(
     tls: TLSContext? = nil,
     limits: HTTPLimits = HTTPLimits(),
     handler: TestHandler = TestHandler(),
+    streaming: @escaping HTTPStreamRouter = { _ in nil },
     _ body: (HTTPServer) async throws -> Void
 ) async throws {
     let configuration = HTTPServerConfiguration(address: .loopback(port: 0), tls: tls, limits: limits)
-    let server = try await HTTPServer.start(configuration, loops: TestLoops.servers) { await handler.answer($0) }
+    let server = try await HTTPServer.start(
+        configuration,
+        loops: TestLoops.servers,
+        handler: { await handler.answer($0) },
+        streaming: streaming
+    )
     do {
         try await body(server)
     } catch {

@@ -3,11 +3,12 @@ internal import HTTP2
 
 /// The requests of one HTTP/2 connection: each stream's handler, until it is answered or the client goes.
 final class HTTP2Requests: HTTP2ServerHooks {
-    private let core: ServerCore
+    let core: ServerCore
     private let place: ServerPlace
     private var tasks: [Int32: Task<Void, Never>] = [:]
     /// Handlers of streams that were reset run on until they notice: they count, or resetting would go around the limit.
-    private var running = 0
+    var running = 0
+    var exchanges: [Int32: HTTP2Exchange] = [:]
 
     private init(core: ServerCore, place: ServerPlace) {
         self.core = core
@@ -45,9 +46,7 @@ final class HTTP2Requests: HTTP2ServerHooks {
         on stream: Int32,
         of connection: isolated HTTP2ServerConnection
     ) {
-        guard running < 2 * core.limits.maxConcurrentStreams else {
-            return connection.reset(stream: stream, code: 0x7)  // REFUSED_STREAM: it was not looked at
-        }
+        guard admits(stream, of: connection) else { return }
         guard request.head.count <= core.limits.maxHeaderFields + 4 else {
             return refuse(.headTooLarge, on: stream, of: connection)
         }
@@ -61,6 +60,12 @@ final class HTTP2Requests: HTTP2ServerHooks {
                 (hooks as? HTTP2Requests)?.answer(stream, with: response, isHead: isHead, of: connection)
             }
         }
+    }
+
+    func admits(_ stream: Int32, of connection: isolated HTTP2ServerConnection) -> Bool {
+        if running < 2 * core.limits.maxConcurrentStreams { return true }
+        connection.reset(stream: stream, code: 0x7)  // REFUSED_STREAM: it was not looked at
+        return false
     }
 
     private func answer(
@@ -87,20 +92,27 @@ final class HTTP2Requests: HTTP2ServerHooks {
             case 431: .headTooLarge
             default: HTTPRefusal(status, "the request did not come in time")
             }
-        refuse(refusal, on: stream, of: connection)
+        if exchanges[stream] != nil {
+            exchanges[stream]?.waiters.fail(.refused(refusal))
+        } else {
+            refuse(refusal, on: stream, of: connection)
+        }
     }
 
     func streamClosed(_ stream: Int32, code: UInt32, of connection: isolated HTTP2ServerConnection) {
         tasks.removeValue(forKey: stream)?.cancel()
+        exchanges[stream]?.cancel()
     }
 
     func connectionClosed(_ reason: HTTP2ServerCloseReason, of connection: isolated HTTP2ServerConnection) {
         for task in tasks.values { task.cancel() }
         tasks = [:]
+        for stream in exchanges.keys { exchanges[stream]?.cancel() }
+        exchanges = [:]
         core.registry.remove(connection)
     }
 
-    private func refuse(_ refusal: HTTPRefusal, on stream: Int32, of connection: isolated HTTP2ServerConnection) {
+    func refuse(_ refusal: HTTPRefusal, on stream: Int32, of connection: isolated HTTP2ServerConnection) {
         let response = core.configuration.refuse(refusal)
         connection.respond(
             stream: stream,
@@ -116,14 +128,14 @@ extension HTTP2HeaderBlock {
         "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "content-length",
     ]
 
-    init(_ response: HTTPResponse, date: String?) {
+    init(_ response: HTTPResponse, date: String?, isWhole: Bool = true) {
         self.init()
         append(":status", String(response.status).utf8)
         for (name, value) in response.fields.pairs where !Self.dropped.contains(name) {
             append(name.utf8, value.utf8.lazy.map { HTTP1Syntax.isValue($0) ? $0 : HTTP1Syntax.space })
         }
         if let date, response.fields["date"] == nil { append("date", date.utf8) }
-        if response.status >= 200, response.status != 204, response.status != 304 {
+        if isWhole, response.status >= 200, response.status != 204, response.status != 304 {
             append("content-length", String(response.body.count).utf8)
         }
     }
