@@ -54,7 +54,7 @@ extension Lane {
     /// After a refused stream the lane's other connections go first, for longer each time.
     private func pause(_ entry: LaneConnection) {
         entry.refusals += 1
-        let pause = Duration.milliseconds(10) * (1 << min(entry.refusals, 8))
+        let pause = Duration.milliseconds(25) * (1 << min(entry.refusals, 6))
         entry.pausedUntil = .now + pause
     }
 }

@@ -198,10 +198,10 @@ struct SenderPoolTests {
         let tokens = try LocalProviderTokens.testing(simulator)
         await simulator.stop()
         try await withPool(configuration, tokens) { pool in
-            let outcomes = try await pool.send(Pushes.batch(0..<10, deadline: .milliseconds(400)))
+            let outcomes = try await pool.send(Pushes.batch(0..<10, deadline: .seconds(2)))
             #expect(outcomes == Array(repeating: .notProcessed, count: 10))
             // Jittered back-off: 100, 200 ms and so on, not hundreds of attempts.
-            #expect((1...5).contains(pool.counts.connectionsFailed))
+            #expect((1...8).contains(pool.counts.connectionsFailed))
         }
     }
 

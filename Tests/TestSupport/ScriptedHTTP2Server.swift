@@ -89,10 +89,11 @@ package actor ScriptedHTTP2Server {
 
     package func send(_ bytes: [UInt8], on connection: Int = 0) { transports[connection]?.write(bytes) }
 
-    /// A response without a body; `status` 200 or one of those that have no place in HPACK's static table.
-    package func respond(_ stream: Int32, status: Int = 200, on connection: Int = 0) {
+    /// A response; `status` 200 or one of those that have no place in HPACK's static table.
+    package func respond(_ stream: Int32, status: Int = 200, body: String = "", on connection: Int = 0) {
         let block: [UInt8] = status == 200 ? [0x88] : [0x08, 0x03] + Array(String(status).utf8)
-        send(Self.frame(type: 1, flags: 5, stream: stream, block), on: connection)
+        send(Self.frame(type: 1, flags: body.isEmpty ? 5 : 4, stream: stream, block), on: connection)
+        if !body.isEmpty { send(Self.frame(type: 0, flags: 1, stream: stream, Array(body.utf8)), on: connection) }
     }
 
     package func closeConnection(_ connection: Int) {

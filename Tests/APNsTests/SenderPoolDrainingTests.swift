@@ -1,0 +1,152 @@
+import APNs
+import APNsProtocol
+import TestSupport
+import Testing
+
+/// Played frame by frame, so that it is certain which streams were open when.
+@Suite("A sender pool when a connection drains", .timeLimit(.minutes(1)))
+struct SenderPoolDrainingTests {
+    private typealias Server = ScriptedHTTP2Server
+
+    /// Answers the first request, which goes alone, and waits until `count` further ones are open on connection 0.
+    private func openStreams(_ count: Int, on server: ScriptedHTTP2Server) async {
+        await server.until { $0.requests(on: 0).count == 1 }
+        await server.respond(1)
+        await server.until { $0.requests(on: 0).count == 1 + count }
+    }
+
+    private func whole(_ outcomes: [Outcome]) -> Bool { outcomes.allSatisfy { $0 == .accepted(uniqueID: nil) } }
+
+    @Test("with 50 streams open, only those above GOAWAY's last stream are sent again", arguments: [1, 21, 41, 101])
+    func resendsUnprocessedStreams(lastStream: Int32) async throws {
+        let server = try await Server.start(on: TestLoops.far, greeting: Server.settings(streamLimit: 50))
+        var configuration = SenderPoolConfiguration.testing(server)
+        configuration.connectionsPerLane = 1
+        try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
+            let sending = Task { try await pool.send(Pushes.batch(0..<51)) }
+            await openStreams(50, on: server)
+            await server.set(answersRequests: true)
+            // Streams 3 to 101 are open.
+            await server.send(Server.goAway(lastStream: lastStream, debug: #"{"reason":"Shutdown"}"#))
+            for stream in stride(from: Int32(3), through: lastStream, by: 2) { await server.respond(stream) }
+            let outcomes = try await sending.value
+            #expect(whole(outcomes))
+            let resent = Int(101 - lastStream) / 2
+            #expect(await server.requests(on: 0).count == 51)
+            #expect(await server.requests().count == 51 + resent)
+            #expect(pool.counts.resent == resent)
+        }
+        await server.stop()
+    }
+
+    @Test("in two steps: nothing new on the old connection, everything on the next")
+    func drainsInTwoSteps() async throws {
+        let server = try await Server.start(on: TestLoops.far, greeting: Server.settings(streamLimit: 10))
+        var configuration = SenderPoolConfiguration.testing(server)
+        configuration.connectionsPerLane = 1
+        try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
+            let sending = Task { try await pool.send(Pushes.batch(0..<30)) }
+            await openStreams(10, on: server)
+            await server.set(answersRequests: true)
+            await server.send(Server.goAway(lastStream: .max))
+            // The rest goes out on another connection before the second step comes.
+            await server.until { $0.requests().count == 30 }
+            #expect(await server.requests(on: 0).count == 11)
+            await server.send(Server.goAway(lastStream: 5))
+            for stream: Int32 in [3, 5] { await server.respond(stream) }
+            let outcomes = try await sending.value
+            #expect(whole(outcomes))
+            #expect(await server.requests().count == 38)
+        }
+        await server.stop()
+    }
+
+    @Test("a refused stream is sent again, and only that")
+    func resendsRefusedStream() async throws {
+        let server = try await Server.start(on: TestLoops.far)
+        try await withPool(.testing(server), ScriptedProviderTokens(["token"])) { pool in
+            let sending = Task { try await pool.send(Pushes.batch(0..<3)) }
+            await openStreams(2, on: server)
+            await server.set(answersRequests: true)
+            await server.send(Server.reset(3, code: 7))
+            await server.respond(5)
+            let outcomes = try await sending.value
+            #expect(whole(outcomes))
+            #expect(await server.requests().count == 4)
+            #expect(pool.counts.resent == 1)
+        }
+        await server.stop()
+    }
+
+    @Test("a stream that is refused every time ends as not processed, when the budget is used up")
+    func endsEndlessRefusals() async throws {
+        let server = try await Server.start(on: TestLoops.far)
+        var configuration = SenderPoolConfiguration.testing(server)
+        configuration.connectionsPerLane = 1
+        configuration.resendLimit = 2
+        try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
+            let sending = Task { try await pool.send(Pushes.batch(0..<1)) }
+            for stream: Int32 in [1, 3, 5] {
+                await server.until { $0.requests(on: 0).contains { $0.stream == stream } }
+                await server.send(Server.reset(stream, code: 7))
+            }
+            let outcomes = try await sending.value
+            #expect(outcomes == [.notProcessed])
+        }
+        await server.stop()
+    }
+
+    @Test("what was written on a connection that breaks is unknown, and not sent again")
+    func tellsUnknown() async throws {
+        let server = try await Server.start(on: TestLoops.far, greeting: Server.settings(streamLimit: 5))
+        var configuration = SenderPoolConfiguration.testing(server)
+        configuration.connectionsPerLane = 1
+        try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
+            let sending = Task { try await pool.send(Pushes.batch(0..<9)) }
+            await openStreams(5, on: server)
+            await server.set(answersRequests: true)
+            await server.closeConnection(0)
+            let outcomes = try await sending.value
+            #expect(outcomes.count { $0 == .unknown("connection lost") } == 5)
+            #expect(outcomes.count { $0 == .accepted(uniqueID: nil) } == 4)
+            #expect(await server.requests().count == 9)
+        }
+        await server.stop()
+    }
+
+    @Test("too many token updates replace the connection and keep the token")
+    func replacesConnection() async throws {
+        let server = try await Server.start(on: TestLoops.far)
+        let tokens = ScriptedProviderTokens(["first", "second"])
+        try await withPool(.testing(server), tokens) { pool in
+            let sending = Task { try await pool.send(Pushes.batch(0..<1)) }
+            await server.until { $0.requests(on: 0).count == 1 }
+            await server.respond(1, status: 429, body: #"{"reason":"TooManyProviderTokenUpdates"}"#)
+            await server.until { $0.requests(on: 1).count == 1 }
+            await server.respond(1, on: 1)
+            let outcomes = try await sending.value
+            #expect(whole(outcomes))
+        }
+        #expect(await tokens.refusals == [.tooManyUpdates])
+        await server.stop()
+    }
+
+    @Test("an expired token is replaced once, on a new connection; a second refusal is the outcome")
+    func renewsTokenOnce() async throws {
+        let server = try await Server.start(on: TestLoops.far)
+        let tokens = ScriptedProviderTokens(["first", "second", "third"])
+        let expired = #"{"reason":"ExpiredProviderToken"}"#
+        try await withPool(.testing(server), tokens) { pool in
+            let sending = Task { try await pool.send(Pushes.batch(0..<1)) }
+            await server.until { $0.requests().count == 1 }
+            await server.respond(1, status: 403, body: expired)
+            // The first connection has carried a token less than twenty minutes ago.
+            await server.until { $0.requests(on: 1).count == 1 }
+            await server.respond(1, status: 403, body: expired, on: 1)
+            let outcomes = try await sending.value
+            #expect(outcomes == [.providerTokenExpired])
+        }
+        #expect(await tokens.refusals == [.expired])
+        await server.stop()
+    }
+}
