@@ -228,6 +228,9 @@ struct DataFolderTests {
         let mode = try FileManager.default.attributesOfItem(atPath: folder.masterKeyFile)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(try folder.masterKey(mayMake: false).base64 == key.base64)
+        let raw = folder.path + "/raw.key"
+        try #require(Data(base64Encoded: key.base64)).write(to: URL(filePath: raw))
+        #expect(try DataFolder.masterKey(file: raw).base64 == key.base64)
         try FileManager.default.removeItem(atPath: folder.masterKeyFile)
         #expect(throws: ServiceFault.self) { try folder.masterKey(mayMake: false) }
         folder.release()

@@ -46,7 +46,7 @@ package final class DataFolder: Sendable {
     /// - Returns: The key in ``masterKeyFile``.
     /// - Throws: ``ServiceFault`` when the file cannot be used, or is gone and must not be.
     package func masterKey(mayMake: Bool) throws(ServiceFault) -> MasterKey {
-        if let text = readText(masterKeyFile) { return try Self.masterKey(text, from: masterKeyFile) }
+        if let bytes = readBytes(masterKeyFile) { return try Self.masterKey(bytes, from: masterKeyFile) }
         guard errno == ENOENT else { throw .system("cannot read", masterKeyFile) }
         guard mayMake else {
             throw ServiceFault(
@@ -60,15 +60,17 @@ package final class DataFolder: Sendable {
         return key
     }
 
-    /// Reads a master key from a file of the operator's.
+    /// Reads a master key from a file of the operator's: base64 of 32 bytes, or the bytes themselves.
     package static func masterKey(file: String) throws(ServiceFault) -> MasterKey {
-        guard let text = readText(file) else { throw .system("cannot read the master key from", file) }
-        return try masterKey(text, from: file)
+        guard let bytes = readBytes(file) else { throw .system("cannot read the master key from", file) }
+        return try masterKey(bytes, from: file)
     }
 
-    private static func masterKey(_ text: String, from file: String) throws(ServiceFault) -> MasterKey {
+    private static func masterKey(_ bytes: [UInt8], from file: String) throws(ServiceFault) -> MasterKey {
         do {
-            return try MasterKey(base64: text)
+            // No base64 of 32 bytes is as short as that.
+            if bytes.count == MasterKey.byteCount { return try MasterKey(bytes: bytes) }
+            return try MasterKey(base64: String(decoding: bytes, as: UTF8.self))
         } catch {
             throw ServiceFault("\(file): \(error.description)")
         }
@@ -88,12 +90,16 @@ package final class DataFolder: Sendable {
 
 /// A small file's text; nil with `errno` when it cannot be read.
 func readText(_ path: String) -> String? {
+    readBytes(path).map { String(decoding: $0, as: UTF8.self) }
+}
+
+private func readBytes(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 4_096)
     let count = read(descriptor, &bytes, bytes.count)
-    return count >= 0 ? String(decoding: bytes[0..<count], as: UTF8.self) : nil
+    return count >= 0 ? Array(bytes[0..<count]) : nil
 }
 
 /// Writes a file of mode 0600 as a whole or not at all.

@@ -49,7 +49,7 @@ extension Command {
             Option(
                 "--master-key-file",
                 "FILE",
-                "the key that encrypts the apps' keys: base64 of 32 bytes (embedded: DIR/master.key)"
+                "the key that encrypts the apps' keys: 32 bytes, or their base64 (embedded: DIR/master.key)"
             ),
             Option(
                 "--roles",
