@@ -7,7 +7,11 @@ extension Lane {
     func grow(now: ContinuousClock.Instant) {
         guard !isClosing else { return }
         let usable = connections.filter { !$0.connection.isDraining }
-        let unproven = usable.filter { !$0.isProven }.count
+        // One that does not answer its first request holds up the next for a while only.
+        let patience = Duration.seconds(5)
+        let hopeful = usable.filter { !$0.isProven && now - $0.openedAt < patience }
+        let unproven = hopeful.count
+        if let oldest = hopeful.first { wake(at: oldest.openedAt + patience) }
         let facts = ConnectionGrowth.Facts(
             waiting: queue.count,
             ready: usable.count - unproven,

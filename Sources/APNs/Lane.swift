@@ -44,6 +44,7 @@ final class Lane {
     private var isDispatchScheduled = false
     private var isDispatching = false
     private var timer: TimerID?
+    private var timerInstant: ContinuousClock.Instant?
     /// No new connections any more.
     private(set) var isClosing = false
 
@@ -186,13 +187,23 @@ final class Lane {
         return doubtful
     }
 
+    /// Dispatches again at `instant`, or before it if something else has asked for that.
     func wake(at instant: ContinuousClock.Instant) {
-        if let timer { loop.cancel(timer) }
+        if let timerInstant, timerInstant <= instant { return }
+        cancelTimer()
+        timerInstant = instant
         timer = loop.schedule(at: instant) { [weak self] in
             guard let self else { return }
             timer = nil
+            timerInstant = nil
             dispatch()
         }
+    }
+
+    private func cancelTimer() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        timerInstant = nil
     }
 
     // MARK: - Ends
@@ -220,7 +231,7 @@ final class Lane {
         }
         for push in heldForToken { finish(push, .providerTokenExpired) }
         heldForToken = []
-        if let timer { loop.cancel(timer) }
+        cancelTimer()
         for entry in connections { entry.connection.retire() }
     }
 
