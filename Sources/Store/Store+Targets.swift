@@ -114,6 +114,23 @@ extension Store {
         return Set(result.map { $0.targetKey(0) })
     }
 
+    /// Gives a claimed target back as it stands in the database.
+    package func giveBack(
+        _ record: TargetRecord,
+        after delay: Duration,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) {
+        _ = try await query(
+            """
+            UPDATE targets SET lease_until = NULL, due_at = now() + make_interval(secs => $8)
+            WHERE tenant_id = $1 AND match_id = $2 AND kind = $3 AND environment = $4 AND cadence = $5 AND shard = $6
+              AND lease_epoch = $7 AND lease_until IS NOT NULL
+            """,
+            record.key.parameters + [.int(record.epoch), .seconds(delay)],
+            by: deadline
+        )
+    }
+
     /// Marks everything of an app that is behind as due: after a pause, a stop or a new credential.
     package func markBehind(_ app: AppKey, by deadline: ContinuousClock.Instant) async throws(StoreError) {
         _ = try await query(

@@ -216,7 +216,7 @@ CREATE TABLE targets (
     first_push_at    timestamptz,
     last_push_at     timestamptz,
     PRIMARY KEY (tenant_id, match_id, kind, environment, cadence, shard)
-) WITH (fillfactor = 50);
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 CREATE INDEX targets_due_at ON targets (due_at) WHERE due_at IS NOT NULL;
 
 -- One token that needs a later push of its own. A claim moves `due_at` ahead; whoever finishes, deletes.
@@ -231,7 +231,7 @@ CREATE TABLE stragglers (
     due_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
     first_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (tenant_id, match_id, activity)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX stragglers_due_at ON stragglers (due_at);
 
 -- What became of finished turns; stragglers' pushes are added up per version under kind `stragglers`.

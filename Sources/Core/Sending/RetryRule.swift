@@ -23,6 +23,9 @@ package enum RetryRule {
     /// - Returns: How long to wait.
     package static func delay(after failure: Failure, attempt: Int, isUrgent: Bool) -> Duration {
         switch failure {
+        case .later(.some(.zero)):
+            // APNs shuts that server down; others take the push at once.
+            return .milliseconds(50) * (1 << min(max(0, attempt - 1), 8))
         case .later(let after?):
             return min(max(after, .seconds(1)), longest)
         case .later(nil):

@@ -41,24 +41,32 @@ struct ChannelRunner {
             try await release(after: until - state.now, seen: state.head.version)
             return false
         case .send(let plan):
-            guard let state = try await context.stamped(state, in: environment),
-                let composition = PushComposition(
-                    state,
-                    priority: plan.priority,
-                    isUrgent: plan.isUrgent,
-                    carriesAlert: plan.carriesAlert
-                ), context.leases.isHeld(record)
-            else { return context.leases.isHeld(record) }
+            guard context.leases.isHeld(record) else { return false }
+            let stamped: MatchState
+            switch try await context.stamped(state, in: environment) {
+            case .stamped(let state): stamped = state
+            case .overtaken: return true
+            case .wait(let duration):
+                try await release(after: duration, seen: state.head.version)
+                return false
+            }
+            let composition = PushComposition(
+                stamped,
+                priority: plan.priority,
+                isUrgent: plan.isUrgent,
+                carriesAlert: plan.carriesAlert
+            )
+            guard let composition else { return false }
             let batch = composition.batch(
                 id,
                 policy: channel.storagePolicy,
                 deadline: .now + context.configuration.pushDeadline
             )
-            let sentAt = state.now + (.now - readAt)
+            let sentAt = stamped.now + (.now - readAt)
             let outcome = await context.pool.send(batch).first ?? .unknown("no outcome")
             record.counts.firstPushAt = record.counts.firstPushAt ?? sentAt
-            record.counts.lastPushAt = state.now + (.now - readAt)
-            try await settle(outcome, plan: plan, state: state, channel: channel)
+            record.counts.lastPushAt = stamped.now + (.now - readAt)
+            try await settle(outcome, plan: plan, state: stamped, channel: channel)
             return false
         }
     }

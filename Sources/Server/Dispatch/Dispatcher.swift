@@ -112,7 +112,9 @@ package final class Dispatcher: Sendable {
                 try await runner.run()
             }
         } catch {
-            // The lease runs out, and whoever claims the target then goes on from its cursor.
+            // Whoever claims the target goes on from its cursor: soon, if the database hears this, else when the lease
+            // runs out.
+            try? await context.store.giveBack(record, after: .milliseconds(500), by: .now + .seconds(1))
         }
         context.leases.remove(record)
         running.subtract(1, ordering: .relaxed)
@@ -146,7 +148,11 @@ package final class Dispatcher: Sendable {
             var pause = context.configuration.poll
             var mayHaveMore = false
             while !Task.isCancelled {
-                if !mayHaveMore { await bell.stragglers.wait(atMost: pause) }
+                if !mayHaveMore {
+                    await bell.stragglers.wait(atMost: pause)
+                    // Registrations come in swarms: a moment's patience makes one push of many.
+                    try? await Task.sleep(for: .milliseconds(5))
+                }
                 if Task.isCancelled || context.isDraining { break }
                 await slots.take(isUrgent: false)
                 do {

@@ -2,28 +2,27 @@ internal import APNsProtocol
 internal import Core
 internal import Store
 
+/// What became of the wish for a stamp.
+enum StampAnswer {
+    /// The same version, with its stamp.
+    case stamped(MatchState)
+    /// There is a newer version meanwhile: what was read with this one is to be read again.
+    case overtaken
+    /// Stamps have run too far ahead of the clock: whoever holds a target gives it back for so long.
+    case wait(Duration)
+}
+
 extension DispatchContext {
     /// Sees that the newest version has its stamp, committed before a byte goes out.
-    ///
-    /// Waits while stamps have run too far ahead of the clock.
-    /// - Returns: The same version, stamped; nil: there is a newer one meanwhile, so that what was read with this one is
-    ///   to be read again.
-    func stamped(_ state: MatchState, in environment: APNsEnvironment) async throws(StoreError) -> MatchState? {
-        var current = state
-        while current.head.version == state.head.version {
-            if current.isStamped { return current }
-            let next: MatchState?
-            switch StampRule.next(after: current.lastStamp, now: current.now) {
-            case .stamp(let stamp):
-                next = try await store.stamp(current, with: stamp, in: environment, by: storeDeadline)
-            case .wait(let until):
-                try? await Task.sleep(for: until - current.now)
-                if Task.isCancelled { return nil }
-                next = try await store.matchState(current.key, in: environment, by: storeDeadline)
-            }
-            guard let next else { return nil }
-            current = next
+    func stamped(_ state: MatchState, in environment: APNsEnvironment) async throws(StoreError) -> StampAnswer {
+        if state.isStamped { return .stamped(state) }
+        switch StampRule.next(after: state.lastStamp, now: state.now) {
+        case .wait(let until):
+            return .wait(until - state.now)
+        case .stamp(let stamp):
+            let now = try await store.stamp(state, with: stamp, in: environment, by: storeDeadline)
+            guard let now, now.isStamped, now.head.version == state.head.version else { return .overtaken }
+            return .stamped(now)
         }
-        return nil
     }
 }

@@ -24,12 +24,15 @@ struct StragglerRunner {
         guard let read = try await context.store.matchState(first.match, in: environment, by: context.storeDeadline)
         else { return }
         guard !read.isBlocked(for: .tokens) else {
-            try await postpone(claimed, of: read)
+            // The app is paused or stopped.
+            try await postpone(claimed, of: read, for: .seconds(60))
             return
         }
-        guard let state = try await context.stamped(read, in: environment) else {
-            // A newer version came in between; the claims run out by themselves, this is quicker.
-            return try await run(claimed)
+        let state: MatchState
+        switch try await context.stamped(read, in: environment) {
+        case .stamped(let stamped): state = stamped
+        case .overtaken: return try await run(claimed)
+        case .wait(let duration): return try await postpone(claimed, of: read, for: duration)
         }
         var (done, left): ([ClaimedStraggler], [ClaimedStraggler]) = ([], [])
         for straggler in claimed {
@@ -157,8 +160,12 @@ struct StragglerRunner {
         )
     }
 
-    /// The app is paused or stopped: they are looked at again in a minute.
-    private func postpone(_ claimed: [ClaimedStraggler], of state: MatchState) async throws(StoreError) {
+    /// They are looked at again after a while, as they are.
+    private func postpone(
+        _ claimed: [ClaimedStraggler],
+        of state: MatchState,
+        for duration: Duration
+    ) async throws(StoreError) {
         var result = PageResult()
         result.stragglers = claimed.map { straggler in
             Straggler(
@@ -167,7 +174,7 @@ struct StragglerRunner {
                 isUrgent: straggler.isUrgent,
                 alertVersion: straggler.alertVersion,
                 attempts: straggler.attempts,
-                delay: .seconds(60)
+                delay: duration
             )
         }
         try await context.store.finishStragglers(

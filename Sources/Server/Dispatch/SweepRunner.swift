@@ -152,14 +152,21 @@ struct SweepRunner {
             ending = .release(after: until - read.state.now)
             return nil
         case .send(let plan):
-            guard let state = try await context.stamped(read.state, in: record.key.environment),
-                let composition = PushComposition(
-                    state,
-                    priority: plan.priority,
-                    isUrgent: plan.isUrgent,
-                    carriesAlert: plan.carriesAlert
-                )
-            else { return nil }
+            let state: MatchState
+            switch try await context.stamped(read.state, in: record.key.environment) {
+            case .stamped(let stamped): state = stamped
+            case .overtaken: return nil
+            case .wait(let duration):
+                ending = .release(after: duration)
+                return nil
+            }
+            let composition = PushComposition(
+                state,
+                priority: plan.priority,
+                isUrgent: plan.isUrgent,
+                carriesAlert: plan.carriesAlert
+            )
+            guard let composition else { return nil }
             planned = plan.after
             if plan.after.turn == nil { ending = .turnEnds }
             return Page(

@@ -15,6 +15,8 @@ package final class Housekeeper: Sendable {
     package struct Configuration: Sendable {
         /// How often to look for work that nobody rang for.
         package var poll: Duration = .seconds(1)
+        /// The least time between two rounds.
+        package var rest: Duration = .milliseconds(100)
         /// How long a claimed duty is this process's.
         package var lease: Duration = .seconds(30)
         /// How long an ended match waits for all its targets before its tokens go anyway.
@@ -51,6 +53,8 @@ package final class Housekeeper: Sendable {
                 } catch {
                     pause = self.configuration.poll
                 }
+                // Every event rings the bell, and hardly one is of interest here.
+                try? await Task.sleep(for: self.configuration.rest)
             }
         }
     }

@@ -49,6 +49,7 @@ struct SendingRulesTests {
     @Test("what APNs wants later is retried as it says; an urgent push once after two seconds")
     func retries() {
         #expect(RetryRule.delay(after: .later(after: .seconds(7)), attempt: 1, isUrgent: false) == .seconds(7))
+        #expect(RetryRule.delay(after: .later(after: .zero), attempt: 1, isUrgent: false) == .milliseconds(50))
         #expect(RetryRule.delay(after: .later(after: nil), attempt: 1, isUrgent: true) == .seconds(2))
         #expect(RetryRule.delay(after: .later(after: nil), attempt: 2, isUrgent: true) == .seconds(900))
         #expect(RetryRule.delay(after: .later(after: nil), attempt: 1, isUrgent: false) == .seconds(900))

@@ -99,9 +99,9 @@ struct EngineFixture: Sendable {
         return Dispatcher(store: store, pool: pool, channels: channels, bell: bell, configuration: configuration)
     }
 
-    /// Another process's, on the same database.
+    /// Another process's, on the same database; nobody rings for it.
     func successor(_ options: Options) -> Dispatcher {
-        Self.dispatcher(options, "successor", store, pool, channels, bell)
+        Self.dispatcher(options, "successor", store, pool, channels, WorkBell(name: "successor"))
     }
 
     private func insert(_ options: Options) async throws {
