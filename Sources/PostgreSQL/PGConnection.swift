@@ -14,6 +14,8 @@ package actor PGConnection {
     private var watch: Watch?
     /// Who waits for the wire, and for what. At most one: calls take turns.
     private var waiter: (condition: Condition, continuation: CheckedContinuation<PGError?, Never>)?
+    /// Why it closed, for the call that was running then.
+    private var ending: PGError?
     private var isTaken = false
     private var isConnected = false
     private var waitingCalls: [CheckedContinuation<Void, Never>] = []
@@ -59,8 +61,16 @@ package actor PGConnection {
         by deadline: ContinuousClock.Instant,
         _ body: (Wire) async throws(PGError) -> Value
     ) async throws(PGError) -> Value {
-        while isTaken { await withCheckedContinuation { waitingCalls.append($0) } }
-        guard let wire else { throw .closed }
+        while isTaken {
+            await withCheckedContinuation { continuation in
+                // Asked again: the other call may have ended while this one was on its way here.
+                if isTaken { waitingCalls.append(continuation) } else { continuation.resume() }
+            }
+        }
+        guard let wire else {
+            letNextCallIn()
+            throw .closed
+        }
         isTaken = true
         health.state = .inUse
         let timer = loop.schedule(at: deadline) { self.fail(.deadlinePassed) }
@@ -68,7 +78,7 @@ package actor PGConnection {
             loop.cancel(timer)
             isTaken = false
             if self.wire != nil { health.state = wire.transactionState }
-            if !waitingCalls.isEmpty { waitingCalls.removeFirst().resume() }
+            letNextCallIn()
         }
         do throws(PGError) {
             return try await body(wire)
@@ -76,6 +86,10 @@ package actor PGConnection {
             if error.kind != .statement { fail(error) }
             throw error
         }
+    }
+
+    private func letNextCallIn() {
+        if !waitingCalls.isEmpty { waitingCalls.removeFirst().resume() }
     }
 
     // MARK: - Waiting for the wire
@@ -91,13 +105,13 @@ package actor PGConnection {
 
     /// Suspends until `condition` holds.
     func wait(for condition: Condition) async throws(PGError) {
-        guard let wire else { throw .closed }
+        guard let wire else { throw ending ?? .closed }
         guard !holds(condition, wire) else { return }
         let failure: PGError? = await withCheckedContinuation { continuation in
             precondition(waiter == nil, "two calls wait on one connection")
             // Asked once more: the loop may have taken in the answer while this task was on its way here, and it will
             // not call again for what it has read already.
-            guard let wire = self.wire else { return continuation.resume(returning: PGError.closed) }
+            guard let wire = self.wire else { return continuation.resume(returning: ending ?? PGError.closed) }
             guard !holds(condition, wire) else { return continuation.resume(returning: nil) }
             waiter = (condition, continuation)
             if condition != .ready { setInterest(wire) }
@@ -115,7 +129,7 @@ package actor PGConnection {
 
     /// Sends what is buffered, and the rest of it as the socket takes it, while results are read.
     func flush() throws(PGError) {
-        guard let wire else { throw .closed }
+        guard let wire else { throw ending ?? .closed }
         if wire.flush() == .failed { throw PGError(.unavailable, "the connection to PostgreSQL was lost") }
         setInterest(wire)
     }
@@ -153,6 +167,7 @@ package actor PGConnection {
 
     private func fail(_ error: PGError) {
         guard wire != nil else { return }
+        ending = error
         health.state = .closed
         // Out of epoll before `PQfinish` closes the descriptor.
         if let watch { loop.unwatch(watch) }

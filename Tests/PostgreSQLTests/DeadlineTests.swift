@@ -32,6 +32,25 @@ struct DeadlineTests {
         await watcher.close()
     }
 
+    @Test("fails all who wait for their turn")
+    func waitingCalls() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let failures = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    do throws(PGError) {
+                        _ = try await connection.query("SELECT pg_sleep(300)", by: .now + .milliseconds(100))
+                        return false
+                    } catch {
+                        return error.isUnavailable
+                    }
+                }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(failures == 20)
+    }
+
     @Test("says so while it is idle and while it works")
     func serverEndsIt() async throws {
         let database = TestDatabase.current
