@@ -43,9 +43,18 @@ extension Store {
             target.match.parameters + [
                 .text(target.environment.rawValue), .text(target.cadence.rawValue), .int(target.shard),
             ]
+        // Right after a storm of registrations the planner knows nothing of the table, and may take the primary key and
+        // sort: all rows of the match for each page. Without sorting, only the sweep's own index is left.
+        let byIndexOrder = PGStatement(
+            """
+            SELECT set_config(name, 'off', true)
+            FROM unnest('{enable_sort,enable_bitmapscan,enable_seqscan}'::text[]) AS name
+            """
+        )
         let results = try await pipeline(
             [
                 MatchState.statement(target.match, target.environment),
+                byIndexOrder,
                 PGStatement(
                     """
                     SELECT row_no, activity, token FROM activities
@@ -57,9 +66,10 @@ extension Store {
                 ),
                 PGStatement(
                     """
-                    SELECT max(row_no) FROM activities
+                    SELECT row_no FROM activities
                     WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND shard = $5
                       AND refused_reason IS NULL
+                    ORDER BY row_no DESC LIMIT 1
                     """,
                     shard
                 ),
@@ -67,7 +77,7 @@ extension Store {
             by: deadline
         )
         guard let match = results[0].first else { return nil }
-        let rows = results[1].map { row in
+        let rows = results[2].map { row in
             TokenRow(number: row.int(0), activity: row.wrapped(1), token: row.wrapped(2))
         }
         return TokenPage(
@@ -77,7 +87,7 @@ extension Store {
                 range: range,
                 lastRow: rows.last?.number,
                 isFull: rows.count == limit,
-                highestRow: results[2].first?.optionalInt(0) ?? 0
+                highestRow: results[3].first?.int(0) ?? 0
             )
         )
     }
