@@ -101,7 +101,10 @@ package enum Connector {
 
         private func finish(_ failure: Failure?) {
             if let timer { loop.cancel(timer) }
+            timer = nil
+            // Its handler holds us.
             if let watch { loop.unwatch(watch) }
+            watch = nil
             continuation?.resume(returning: failure)
             continuation = nil
         }

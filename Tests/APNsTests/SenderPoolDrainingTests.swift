@@ -114,6 +114,26 @@ struct SenderPoolDrainingTests {
         await server.stop()
     }
 
+    @Test("withdraws what waits when the caller's task is cancelled, and lets finish what is under way")
+    func withdrawsOnCancellation() async throws {
+        let server = try await Server.start(on: TestLoops.far, greeting: Server.settings(streamLimit: 10))
+        var configuration = SenderPoolConfiguration.testing(server)
+        configuration.connectionsPerLane = 1
+        try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
+            let sending = Task { try await pool.send(Pushes.batch(0..<100)) }
+            await openStreams(10, on: server)
+            sending.cancel()
+            // Each round goes to the pool's loop and back.
+            let another = LaneKey(environment: .sandbox, role: .push, credential: Pushes.credential)
+            while pool.counts.waiting > 0 { await pool.cancel(another) }
+            for stream in stride(from: Int32(3), through: 21, by: 2) { await server.respond(stream) }
+            let outcomes = try await sending.value
+            #expect(outcomes.count { $0 == .accepted(uniqueID: nil) } == 11)
+            #expect(outcomes.count { $0 == .notProcessed } == 89)
+        }
+        await server.stop()
+    }
+
     @Test("too many token updates replace the connection and keep the token")
     func replacesConnection() async throws {
         let server = try await Server.start(on: TestLoops.far)
