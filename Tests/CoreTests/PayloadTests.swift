@@ -92,7 +92,7 @@ struct PayloadTests {
     @Test("attributes count with the content state")
     func attributes() {
         let problem = #expect(throws: Problem.self) {
-            try PayloadSizes(routes: .tokens, attributesBytes: 4_090).check(contentState: RawJSON(text: #"{"a":1}"#))
+            try PayloadSizes(routes: .broadcast, attributesBytes: 4_090).check(contentState: RawJSON(text: #"{"a":1}"#))
         }
         #expect(problem?.excess == Problem.SizeExcess(size: 4_097, limit: 4_096, route: "activity_data"))
     }

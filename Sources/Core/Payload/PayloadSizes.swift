@@ -40,26 +40,26 @@ package struct PayloadSizes: Sendable {
         return max(composer.compose().count, end.compose().count) + alertReserveBytes
     }
 
-    /// - Throws: `payload_too_large` with size, limit and route.
+    /// - Throws: `payload_too_large` with size, limit and route: the one that is exceeded by most.
     package func check(contentState: RawJSON?, relevanceScore: String? = nil, extra: RawJSON? = nil) throws(Problem) {
+        let size = Self.worstBytes(contentState: contentState, relevanceScore: relevanceScore, extra: extra)
+        let payload = "with \(Self.alertReserveBytes) bytes kept for an alert, the payload takes"
+        var checks: [(what: String, size: Int, limit: Int, route: String)] = []
+        if routes.contains(.tokens) { checks.append((payload, size, PushLimits.devicePayloadBytes, "token")) }
+        if routes.contains(.broadcast) { checks.append((payload, size, PushLimits.broadcastPayloadBytes, "broadcast")) }
         if let contentState {
             let size = attributesBytes + contentState.bytes.count
-            try check(size, PushLimits.activityDataBytes, "activity_data", "attributes and content state together take")
+            let what = "attributes and content state together take"
+            checks.append((what, size, PushLimits.activityDataBytes, "activity_data"))
         }
-        let size = Self.worstBytes(contentState: contentState, relevanceScore: relevanceScore, extra: extra)
-        let what = "with \(Self.alertReserveBytes) bytes kept for an alert, the payload takes"
-        if routes.contains(.tokens) { try check(size, PushLimits.devicePayloadBytes, "token", what) }
-        if routes.contains(.broadcast) { try check(size, PushLimits.broadcastPayloadBytes, "broadcast", what) }
-    }
-
-    private func check(_ size: Int, _ limit: Int, _ route: String, _ what: String) throws(Problem) {
-        guard size > limit else { return }
+        let worst = checks.filter { $0.size > $0.limit }.max { $0.size - $0.limit < $1.size - $1.limit }
+        guard let worst else { return }
         throw Problem(
             .payloadTooLarge,
-            "\(what) \(size) bytes; the limit of this route (\(route)) is \(limit)",
+            "\(worst.what) \(worst.size) bytes; the limit of this route (\(worst.route)) is \(worst.limit)",
             field: "content_state",
             hint: "Shorten texts in the content state, or leave out what the phone can work out itself.",
-            excess: Problem.SizeExcess(size: size, limit: limit, route: route)
+            excess: Problem.SizeExcess(size: worst.size, limit: worst.limit, route: worst.route)
         )
     }
 }

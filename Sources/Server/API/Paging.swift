@@ -13,9 +13,9 @@ struct Paging: Sendable {
     static let defaultLimit = 100
     static let maxLimit = 1_000
 
-    /// Reads the query: `parts` says how many parts a place in this list has, `filters` which other parameters there are.
+    /// Reads the query.
     ///
-    /// What is wrong is `unknown_field` or `invalid_field`.
+    /// `parts` says how many parts a place in this list has, `filters` which other parameters there are. What is wrong is `unknown_field` or `invalid_field`.
     init(_ call: Call, parts: Int, filters names: [String] = []) throws(Problem) {
         var values = try call.target.parameters(["after", "limit"] + names)
         let limit = values.removeValue(forKey: "limit")

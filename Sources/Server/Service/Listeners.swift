@@ -29,8 +29,14 @@ struct Listeners: Sendable {
                     )
                 }
                 configuration.refuse = API.refusal
-                let handler = API(store: store, wake: { engine.wake() }).handler
-                let server = try await HTTPServer.start(configuration, loops: loops, handler: handler)
+                configuration.limits.maxBodyBytes = API.maxBodyBytes
+                let calls = API(store: store, wake: { engine.wake() })
+                let server = try await HTTPServer.start(
+                    configuration,
+                    loops: loops,
+                    handler: calls.handler,
+                    streaming: calls.streaming
+                )
                 let scheme = settings.tls == nil ? "http" : "https"
                 url = "\(scheme)://\(Settings.HostPort(host: settings.listen.host, port: server.port))"
                 api = server

@@ -4,7 +4,7 @@ import Server
 import TestSupport
 import Testing
 
-@Suite("Who may call the API", .database, .timeLimit(.minutes(2)))
+@Suite("Who may call the API", .database, .timeLimit(.minutes(5)))
 struct AccessTests {
     @Test("without a valid key nothing is told")
     func unauthenticated() async throws {

@@ -6,7 +6,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("From a feed's event to APNs", .database, .timeLimit(.minutes(2)))
+@Suite("From a feed's event to APNs", .database, .timeLimit(.minutes(5)))
 struct ExactBytesTests {
     /// Numbers that a Double cannot hold, trailing zeros, an order that is not the alphabet's, a flag, an escape.
     private let state = #"{ "z":9007199254740993,"a":1.10 ,"n":12345678901234567890,"f":"🇪🇸\u00e9\/","b":[ 1e2 ] }"#

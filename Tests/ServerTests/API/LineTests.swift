@@ -47,7 +47,7 @@ struct LineTests {
     }
 }
 
-@Suite("Lines while PostgreSQL goes away", .database, .timeLimit(.minutes(1)))
+@Suite("Lines while PostgreSQL goes away", .database, .timeLimit(.minutes(5)))
 struct LineOutageTests {
     /// Ends the database's connections for good after the first answer.
     final class Exchange: LineExchange {
