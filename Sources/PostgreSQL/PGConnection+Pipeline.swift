@@ -121,8 +121,3 @@ extension PGConnection {
 
     private func unexpected() -> PGError { PGError(.unavailable, "PostgreSQL answered out of turn") }
 }
-
-extension PGError {
-    /// "Cached plan must not change result type", or the name is gone: prepared anew, the statement works.
-    fileprivate var isStalePlan: Bool { sqlState == "0A000" || sqlState == "26000" }
-}

@@ -44,8 +44,12 @@ package struct PGError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Nothing wrong with the call: PostgreSQL is away, or overloaded. Answered as 503.
     package var isUnavailable: Bool { kind != .statement && kind != .configuration }
 
-    /// A deadlock or a failed serialization: the whole transaction may be run again at once.
-    package var isRetryable: Bool { sqlState == "40P01" || sqlState == "40001" }
+    /// A deadlock, a failed serialization, or a plan that a migration has made stale and that the connection has
+    /// forgotten since: the whole transaction may be run again at once.
+    package var isRetryable: Bool { sqlState == "40P01" || sqlState == "40001" || isStalePlan }
+
+    /// "Cached plan must not change result type", or the prepared statement is gone.
+    var isStalePlan: Bool { sqlState == "26000" || sqlState == "0A000" && message.contains("cached plan") }
 
     package var isUniqueViolation: Bool { sqlState == "23505" }
 

@@ -41,8 +41,9 @@ package final class PGPool: Sendable {
     private struct Table {
         var state: PoolState
         var idle: [PGConnection] = []
-        var waiters: [(number: UInt64, continuation: CheckedContinuation<Grant, Never>)] = []
-        var lastWaiter: UInt64 = 0
+        var waiters: [(deadline: ContinuousClock.Instant, continuation: CheckedContinuation<Grant, Never>)] = []
+        /// When the next look for waiters whose time is up is due; nil while nobody waits.
+        var nextLook: ContinuousClock.Instant?
         var nextLoop = 0
 
         mutating func takeFirstWaiter() -> CheckedContinuation<Grant, Never> { waiters.removeFirst().continuation }
@@ -130,7 +131,6 @@ package final class PGPool: Sendable {
 
     private func ask(by deadline: ContinuousClock.Instant) async -> Grant {
         await withCheckedContinuation { continuation in
-            var waiter: UInt64 = 0
             let grant: Grant? = table.withLock { table in
                 switch table.state.lease(now: .now) {
                 case .takeIdle: return .connection(table.idle.removeLast())
@@ -138,27 +138,43 @@ package final class PGPool: Sendable {
                 case .refuse: return .nothing(table.state.isShutDown ? .shutDown : .poolBusy)
                 case .backOff: return .nothing(PGError(.unavailable, "PostgreSQL cannot be reached"))
                 case .wait:
-                    table.lastWaiter += 1
-                    waiter = table.lastWaiter
-                    table.waiters.append((waiter, continuation))
+                    table.waiters.append((deadline, continuation))
                     return nil
                 }
             }
-            if let grant { return continuation.resume(returning: grant) }
-            let loop = loops[Int(waiter % UInt64(loops.count))]
-            loop.perform { [weak self, waiter] in
-                _ = loop.schedule(at: deadline) { self?.giveUp(waiter) }
-            }
+            if let grant { continuation.resume(returning: grant) } else { look(at: deadline) }
         }
     }
 
-    private func giveUp(_ number: UInt64) {
-        let waiter: CheckedContinuation<Grant, Never>? = table.withLock { table in
-            guard let index = table.waiters.firstIndex(where: { $0.number == number }) else { return nil }
-            table.state.stoppedWaiting()
-            return table.waiters.remove(at: index).continuation
+    /// Sees to it that waiters are looked through at `deadline`: one timer for all of them, not one each.
+    private func look(at deadline: ContinuousClock.Instant) {
+        let isNew = table.withLock { table in
+            if let next = table.nextLook, next <= deadline { return false }
+            table.nextLook = deadline
+            return true
         }
-        waiter?.resume(returning: .nothing(.poolBusy))
+        guard isNew else { return }
+        let loop = loops[0]
+        loop.perform { [weak self] in
+            _ = loop.schedule(at: deadline) { self?.dismissLate(lookedAt: deadline) }
+        }
+    }
+
+    private func dismissLate(lookedAt look: ContinuousClock.Instant) {
+        let now = ContinuousClock.now
+        let (late, next) = table.withLock { table in
+            // An earlier look was ordered meanwhile, and orders the next.
+            guard table.nextLook == look else {
+                return ([] as [CheckedContinuation<Grant, Never>], nil as ContinuousClock.Instant?)
+            }
+            let late = table.waiters.filter { $0.deadline <= now }
+            table.waiters.removeAll { $0.deadline <= now }
+            for _ in late { table.state.stoppedWaiting() }
+            table.nextLook = nil
+            return (late.map(\.continuation), table.waiters.map(\.deadline).min())
+        }
+        for waiter in late { waiter.resume(returning: .nothing(.poolBusy)) }
+        if let next { self.look(at: next) }
     }
 
     private func open(by deadline: ContinuousClock.Instant) async throws(PGError) -> PGConnection {

@@ -31,17 +31,16 @@ extension Store {
     /// Asked on every request, so that a revoked key ends at once. One round trip.
     package func caller(of secret: KeySecret, by deadline: ContinuousClock.Instant) async throws(StoreError) -> Caller?
     {
-        let rows = try await owner(
-            by: deadline,
-            """
+        let sql = """
             SELECT secret_sha256, 'operator', NULL FROM operator_keys
             WHERE key_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
             UNION ALL
             SELECT secret_sha256, role, tenant_id FROM api_keys
             WHERE key_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
-            """,
-            [.text(secret.id.text)]
-        )
+            """
+        let rows = try await retrying(by: deadline) { () async throws(PGError) in
+            try await keys.query(sql, [.text(secret.id.text)], by: deadline)
+        }
         guard let row = rows.first, ConstantTime.equal(row.bytes(0), secret.digest) else { return nil }
         // The row decides what the key may do; a text that says otherwise was tampered with.
         guard let role = Role(rawValue: row.text(1)), role == secret.role else { return nil }

@@ -79,7 +79,7 @@ extension Store {
     /// A transaction that lost against another one may be run again; so often, then somebody else's turn is over too.
     private static let mostAttempts = 5
 
-    private func retrying<Value>(
+    func retrying<Value>(
         by deadline: ContinuousClock.Instant,
         _ body: () async throws(PGError) -> Value
     ) async throws(StoreError) -> Value {

@@ -7,12 +7,25 @@ package final class Store: Sendable {
     package let database: PGPool
     /// As `touchline_api`, which sees the rows of one tenant at a time.
     package let api: PGPool
+    /// As the owner too, for the look-up of keys alone: a flood of requests must not stand before the engine.
+    let keys: PGPool
     package let masterKey: MasterKey
 
-    package init(database: PGPool, api: PGPool, masterKey: MasterKey) {
+    /// - Parameters:
+    ///   - database: As the owner of the tables.
+    ///   - api: With ``apiSetup``.
+    ///   - keys: As the owner; by default `database`.
+    ///   - masterKey: What secrets in the database are encrypted with.
+    package init(database: PGPool, api: PGPool, keys: PGPool? = nil, masterKey: MasterKey) {
         self.database = database
         self.api = api
+        self.keys = keys ?? database
         self.masterKey = masterKey
+    }
+
+    /// Closes all connections.
+    package func shutdown() async {
+        for pool in [database, api, keys] { await pool.shutdown() }
     }
 
     /// What an `api` pool runs on each new connection.

@@ -176,12 +176,17 @@ package final class EmbeddedCluster: Sendable {
         by deadline: ContinuousClock.Instant
     ) async throws(PGError) -> EmbeddedCluster? {
         guard let file = PostmasterFile(in: place.data) else { return nil }
-        guard file.isAlive(on: place.data), let socketDirectory = file.socketDirectory else {
-            // Its number may belong to another process now, which would keep PostgreSQL from starting.
-            if PostmasterFile.isRunning(file.processID) { unlink("\(place.data)/postmaster.pid") }
+        switch file.holder(of: place.data) {
+        case .server, .unknown: break
+        case .stranger:
+            // PostgreSQL would take it for a server and refuse to start.
+            unlink("\(place.data)/postmaster.pid")
+            fallthrough
+        case .nobody:
             if let leftover = file.socketDirectory { removeSocketDirectory(leftover, of: place.owner) }
             return nil
         }
+        guard let socketDirectory = file.socketDirectory else { return nil }
         let server = ClusterServer(adopting: file.processID)
         guard try await server.answers(socketDirectory, configuration, on: loop, by: deadline) else { return nil }
         return EmbeddedCluster(configuration, place, binaries, socketDirectory, server, on: loop, wasTakenOver: true)

@@ -14,11 +14,30 @@ struct PostmasterFile {
         socketDirectory = lines.count > 4 && !lines[4].isEmpty ? String(lines[4]) : nil
     }
 
-    /// Whether a server runs on `data`, and not just some process that was given the number since.
-    func isAlive(on data: String) -> Bool {
-        guard Self.isRunning(processID) else { return false }
-        // A server works inside its data directory.
-        return Files.link("/proc/\(processID)/cwd") == data
+    /// What is known of the process that the file names.
+    enum Holder {
+        /// A server that works on this very folder.
+        case server
+        /// Some process that was given the number since.
+        case stranger
+        /// There is none.
+        case nobody
+        /// `/proc` does not say: it may be a server.
+        case unknown
+    }
+
+    /// Who has the number now. A server works inside its data directory, which is compared by device and inode: the
+    /// path may differ, seen from another root.
+    func holder(of data: String) -> Holder {
+        guard Self.isRunning(processID) else { return .nobody }
+        var own = stat()
+        guard stat("/proc/self/cwd", &own) == 0, stat(data, &own) == 0 else { return .unknown }
+        var theirs = stat()
+        guard stat("/proc/\(processID)/cwd", &theirs) == 0 else {
+            // Another user's; ours would let us look.
+            return errno == EACCES ? .stranger : .unknown
+        }
+        return own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino ? .server : .stranger
     }
 
     /// Zombies, which nobody has waited for yet, do not count.

@@ -21,10 +21,12 @@ extension Service {
             throw ServiceFault("the database cannot be prepared: \(error)", hint: Store.migrationHint(for: error))
         }
         let masterKey = try masterKey(in: folder, sample: sample)
-        func pool(_ setup: [String]) -> PGPool {
-            PGPool(PGPool.Configuration(conninfo: server.conninfo, setup: setup, limit: 16), on: loops)
+        func pool(_ share: Int, setup: [String] = []) -> PGPool {
+            let limit = max(1, settings.databaseConnections * share / 11)
+            return PGPool(PGPool.Configuration(conninfo: server.conninfo, setup: setup, limit: limit), on: loops)
         }
-        return Store(database: pool([]), api: pool(Store.apiSetup), masterKey: masterKey)
+        // In elevenths. Listening to other processes takes one more.
+        return Store(database: pool(5), api: pool(4, setup: Store.apiSetup), keys: pool(2), masterKey: masterKey)
     }
 
     /// The key that the settings name, checked against `sample`, something that is encrypted in the database.

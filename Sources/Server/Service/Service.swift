@@ -66,8 +66,7 @@ package struct Service: Sendable {
             group.cancelAll()
         }
         await engine.close()
-        await store.database.shutdown()
-        await store.api.shutdown()
+        await store.shutdown()
     }
 
     private func announce(_ listeners: Listeners, operatorKeyFile: String?) {

@@ -48,6 +48,7 @@ extension Settings {
         } else {
             dataFolder = try Self.defaultDataFolder(source)
         }
+        databaseConnections = try Self.number(source.value("--database-connections"), in: 3...1_000) ?? 11
         roles = try Self.roles(source.value("--roles"))
         apns = [:]
         for environment in APNsEnvironment.allCases { apns[environment] = try Self.endpoints(of: environment, source) }
@@ -129,6 +130,16 @@ extension Settings {
                 hint: "Make one with `head -c 32 /dev/urandom | base64 > FILE`, and give --master-key-file FILE."
             )
         }
+    }
+
+    private static func number(_ text: String?, in range: ClosedRange<Int>) throws(SettingsFault) -> Int? {
+        guard let text else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw SettingsFault(
+                "--database-connections must be from \(range.lowerBound) to \(range.upperBound), not “\(text)”"
+            )
+        }
+        return number
     }
 
     private static func seconds(_ text: String?, flag: String) throws(SettingsFault) -> Duration? {

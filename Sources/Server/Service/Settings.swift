@@ -42,6 +42,8 @@ package struct Settings: Equatable, Sendable {
     package var metricsListen: HostPort
     /// Nil: a PostgreSQL of our own, in the data folder.
     package var databaseURL: String?
+    /// To PostgreSQL at most, of this process.
+    package var databaseConnections: Int
     package var dataFolder: String
     package var masterKey: MasterKeySource
     package var roles: Set<Role>

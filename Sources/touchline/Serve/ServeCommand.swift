@@ -47,6 +47,13 @@ extension Command {
                 "the data folder (default /var/lib/touchline as root, else $XDG_STATE_HOME/touchline)"
             ),
             Option(
+                "--database-connections",
+                "N",
+                environment: "TOUCHLINE_DATABASE_CONNECTIONS",
+                default: "11",
+                "connections to PostgreSQL at most, and one to listen"
+            ),
+            Option(
                 "--master-key-file",
                 "FILE",
                 "the key that encrypts the apps' keys: 32 bytes, or their base64 (embedded: DIR/master.key)"
