@@ -1,7 +1,7 @@
 /// The newest requests with their answers, for people and tests to read.
 struct RequestLog {
-    /// Older ones are forgotten.
-    static let capacity = 1000
+    /// Older ones are forgotten. Enough for every push of a tournament that is replayed to a few phones a match.
+    static let capacity = 20_000
 
     struct Entry: Sendable {
         let arrived: ArrivedRequest
