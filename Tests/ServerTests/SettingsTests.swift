@@ -68,7 +68,8 @@ struct SettingsTests {
         arguments: [
             ("--listen", "8080"), ("--listen", ":8080"), ("--listen", "::1:80"), ("--listen", "host:70000"),
             ("--metrics-listen", "host:-1"), ("--roles", "api,boss"), ("--roles", ""), ("--drain", "soon"),
-            ("--drain", "-1"), ("--database-connections", "2"), ("--tls-cert", "file"), ("--tls-key", "file"), ("--apns-sandbox-manage", "x"),
+            ("--drain", "-1"), ("--database-connections", "2"), ("--tls-cert", "file"), ("--tls-key", "file"),
+            ("--apns-sandbox-manage", "x"),
         ]
     )
     func refused(flag: String, value: String) throws {

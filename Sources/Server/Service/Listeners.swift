@@ -28,6 +28,8 @@ struct Listeners: Sendable {
                         alpn: ["h2", "http/1.1"]
                     )
                 }
+                // Bulk lines are streamed, with a limit of their own; nothing else is that large.
+                configuration.limits.maxBodyBytes = 1 << 20
                 configuration.refuse = API.refusal
                 configuration.limits.maxBodyBytes = API.maxBodyBytes
                 let calls = API(store: store, wake: { engine.wake() })
