@@ -39,9 +39,12 @@ struct PoolReport {
         return max(0, requestsSeen - outcomes.total - (options.faultsFile == nil ? 0 : counts.resent))
     }
 
-    var isSound: Bool { lost == 0 && doubled == 0 }
+    /// A run in which nothing was accepted has measured nothing.
+    var isSound: Bool { lost == 0 && doubled == 0 && outcomes.accepted > 0 }
 
-    var complaint: String { "\(lost) pushes lost, \(doubled) doubled" }
+    var complaint: String {
+        outcomes.accepted == 0 ? "no push was accepted" : "\(lost) pushes lost, \(doubled) doubled"
+    }
 
     // MARK: - Figures
 

@@ -66,10 +66,15 @@ package final class HTTP2ClientConnection {
             timeout: configuration.pingTimeout,
             now: .now
         )
-        session = try HTTP2Session(
-            wantedFields: configuration.wantedFields,
-            maxBodyBytes: configuration.maxBodyBytes
-        )
+        do throws(HTTP2Error) {
+            session = try HTTP2Session(
+                wantedFields: configuration.wantedFields,
+                maxBodyBytes: configuration.maxBodyBytes
+            )
+        } catch {
+            Connector.discard(fd)
+            throw error
+        }
         let transportHandlers = TransportHandlers(
             handshakeDone: { [unowned self] in handshakeDone(alpn: $0) },
             bytes: { [unowned self] in received($0) },

@@ -134,6 +134,31 @@ struct SenderPoolDrainingTests {
         await server.stop()
     }
 
+    @Test("of several idle connections all but one are closed")
+    func closesIdleConnections() async throws {
+        let server = try await Server.start(on: TestLoops.far, greeting: Server.settings(streamLimit: 1))
+        var configuration = SenderPoolConfiguration.testing(server)
+        configuration.connectionsPerLane = 3
+        configuration.shrinkAfter = .milliseconds(50)
+        try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
+            let sending = Task { try await pool.send(Pushes.batch(0..<10)) }
+            // One stream a connection: pushes wait, and so the lane grows, each time when the last has answered.
+            await server.until { $0.requests(on: 0).count == 1 }
+            await server.respond(1, on: 0)
+            await server.until { $0.requests(on: 1).count == 1 }
+            await server.respond(1, on: 1)
+            await server.until { $0.requests(on: 2).count == 1 }
+            await server.set(answersRequests: true)
+            for connection in 0..<3 {
+                await server.respond(await server.requests(on: connection).last?.stream ?? 1, on: connection)
+            }
+            let outcomes = try await sending.value
+            #expect(whole(outcomes))
+            await server.until { $0.closedCount == 2 }
+        }
+        await server.stop()
+    }
+
     @Test("too many token updates replace the connection and keep the token")
     func replacesConnection() async throws {
         let server = try await Server.start(on: TestLoops.far)

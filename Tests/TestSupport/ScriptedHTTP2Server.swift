@@ -27,6 +27,8 @@ package actor ScriptedHTTP2Server {
     package var answersRequests = false
     package private(set) var frames: [Frame] = []
     package private(set) var connectionCount = 0
+    /// Connections that the client has closed.
+    package private(set) var closedCount = 0
     package nonisolated let port: Int
 
     private let loop: EventLoop
@@ -160,7 +162,8 @@ package actor ScriptedHTTP2Server {
                 bytes: { self.received($0, on: number) },
                 writable: {},
                 closed: { _ in
-                    self.transports[number] = nil; self.changed()
+                    self.transports[number] = nil
+                    self.closedCount += 1; self.changed()
                 }
             )
             let transport = try? Transport(
