@@ -55,9 +55,8 @@ struct Demo: Sendable {
             guard step.importance == .key, step.kind != .end else { return }
             let landed = await sample.landing(of: step.state)
             let clock = Self.pad(step.state.clock, to: 6, onTheLeft: true)
-            let what = step.alert == nil ? step.state.phase.title : "GOAL \(step.state.scorer ?? "")"
             let score = Self.pad("\(clock)  ARG \(step.state.score) FRA", to: 31)
-            Terminal.print(score + Self.pad(what, to: 27) + landed)
+            Terminal.print(score + Self.pad(step.note, to: 27) + landed)
         }
     }
 
@@ -100,20 +99,5 @@ struct Demo: Sendable {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let rounded = Self.pad("\((seconds * 10).rounded() / 10)", to: 5, onTheLeft: true)
         Terminal.print("[\(rounded) s] \(text)")
-    }
-}
-
-extension ScoreState.Phase {
-    /// For a line of the demo.
-    fileprivate var title: String {
-        switch self {
-        case .scheduled: "before kick-off"
-        case .first: "first half"
-        case .break: "break"
-        case .second: "second half"
-        case .extra: "extra time"
-        case .shootout: "shoot-out"
-        case .full: "full time"
-        }
     }
 }

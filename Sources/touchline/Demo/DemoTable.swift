@@ -38,7 +38,7 @@ struct DemoTable: Sendable {
             let removed = turns.reduce(0) { $0 + $1.removed }
             table.add(["\(version)", what(version), "\(channel)", "\(tokens)", "\(merged)", "\(removed)"])
         }
-        return table.text
+        return table.text + "\n(merged: channels and shards of tokens that were sent a newer version instead)"
     }
 
     /// Whether a turn took a newer version up instead of this one.
@@ -48,8 +48,9 @@ struct DemoTable: Sendable {
     }
 
     private func what(_ version: Int) -> String {
-        guard version <= script.steps.count else { return "" }
-        let step = script.steps[version - 1]
-        return "\(step.state.clock) \(step.state.score)\(step.kind == .end ? ", end" : "")"
+        // The end is held, and sent as a version of its own.
+        guard version <= script.steps.count else { return "the end" }
+        let state = script.steps[version - 1].state
+        return "\(state.clock) \(state.score)"
     }
 }

@@ -15,6 +15,8 @@ struct MatchScript: Equatable, Sendable {
         let importance: Importance
         let state: ScoreState
         let alert: Alert?
+        /// What happened, in a word or two: `GOAL Lionel Messi`, `half-time`.
+        let note: String
         /// Minutes since kick-off, breaks included: when it happened.
         let elapsedMinutes: Int
     }

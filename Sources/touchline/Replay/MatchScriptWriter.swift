@@ -65,7 +65,7 @@ struct MatchScriptWriter {
     private mutating func play(_ period: MatchPeriod, phase: ScoreState.Phase, until end: [Int]?) {
         state.phase = phase
         state.clock = "\(period.firstMinute)'"
-        add(.key)
+        add(.key, phase == .extra ? "extra time" : "\(phase.rawValue) half")
         let start = elapsed
         func elapsedAt(_ minute: Int) -> Int { start + max(0, minute - period.firstMinute) }
 
@@ -91,6 +91,7 @@ struct MatchScriptWriter {
         state.scorer = goal.goal.name + suffix
         add(
             .key,
+            "GOAL \(goal.goal.name)\(suffix)",
             alert: MatchScript.Alert(
                 title: "Goal! \(match.home) \(home)–\(away) \(match.away)",
                 body: "\(goal.goal.name), \(goal.goal.minute.text)\(suffix)"
@@ -101,7 +102,7 @@ struct MatchScriptWriter {
     private mutating func pause(clock: String, minutes: Int) {
         state.phase = .break
         state.clock = clock
-        add(.key)
+        add(.key, "break")
         elapsed += minutes
     }
 
@@ -109,13 +110,13 @@ struct MatchScriptWriter {
         elapsed += 5
         state.phase = .shootout
         state.clock = "pens"
-        add(.key)
+        add(.key, "shoot-out")
         for kick in kicks {
             elapsed += 1
             state.homePenalties = (state.homePenalties ?? 0) + (kick.isHome && kick.isGoal ? 1 : 0)
             state.awayPenalties = (state.awayPenalties ?? 0) + (!kick.isHome && kick.isGoal ? 1 : 0)
             state.scorer = kick.isGoal ? kick.name : state.scorer
-            add(.key)
+            add(.key, "\(kick.name) \(kick.isGoal ? "scores" : "misses")")
         }
         (state.homePenalties, state.awayPenalties) = total
     }
@@ -124,16 +125,17 @@ struct MatchScriptWriter {
         state.phase = .full
         state.clock = score.et == nil ? "90'" : "120'"
         let alert = MatchScript.Alert(title: "Full time", body: "\(match.home) \(state.score) \(match.away)")
-        add(.key, kind: .end, alert: alert)
+        add(.key, "full time", kind: .end, alert: alert)
     }
 
     private mutating func add(
         _ importance: MatchScript.Step.Importance,
+        _ note: String = "",
         kind: MatchScript.Step.Kind = .update,
         alert: MatchScript.Alert? = nil
     ) {
         script.add(
-            .init(kind: kind, importance: importance, state: state, alert: alert, elapsedMinutes: elapsed)
+            .init(kind: kind, importance: importance, state: state, alert: alert, note: note, elapsedMinutes: elapsed)
         )
     }
 
