@@ -160,7 +160,12 @@ extension API {
         case .fixed(let field):
             throw Problem(.conflict, "\(field) cannot change any more: the match has had events", field: field)
         case .statusConflict(let status):
-            throw Problem(.conflict, "the match is \(status.rawValue); this cannot be undone", field: "status")
+            throw Problem(
+                .conflict,
+                "the match is \(status.rawValue); this cannot be undone",
+                field: "status",
+                hint: "Delete the match and put it again: its versions go on counting."
+            )
         }
     }
 

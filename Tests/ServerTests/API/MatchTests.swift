@@ -83,6 +83,29 @@ struct MatchTests {
         #expect(try await number() > first)
     }
 
+    @Test("keys stand in the database only sealed, or as digests")
+    func atRest() async throws {
+        let fixture = try await APIFixture.make()
+        let pool = fixture.store.database
+        let body = try #require(try APIFixture.p8.get().split(separator: "\n").dropFirst().first)
+        let dump = try await pool.query(
+            """
+            SELECT (SELECT string_agg(encode(p8_ciphertext, 'escape') || a::text, '') FROM apps a),
+                   (SELECT string_agg(k::text || encode(secret_sha256, 'escape'), '') FROM api_keys k)
+            """,
+            [],
+            by: .now + .seconds(5)
+        )[0]
+        #expect(!dump.text(0).contains(body) && !dump.text(0).contains("BEGIN PRIVATE KEY"))
+        let secret = try #require(fixture.admin.split(separator: "_").last)
+        #expect(!dump.text(1).contains(secret))
+        // Sealed for this app: another row's key does not open it.
+        let sealed = try await pool.query("SELECT p8_ciphertext FROM apps LIMIT 1", [], by: .now + .seconds(5))[0]
+            .bytes(0)
+        let other = MasterKey.Binding(purpose: "p8", tenant: "t_other", subject: "a/production")
+        #expect(throws: StoreError.self) { try fixture.store.masterKey.open(sealed, for: other) }
+    }
+
     @Test("what is wrong with an app is named")
     func badApps() async throws {
         let fixture = try await APIFixture.make(hasMatch: false)
