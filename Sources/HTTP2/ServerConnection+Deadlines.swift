@@ -51,7 +51,7 @@ extension HTTP2ServerConnection {
             if let since = record.pointee.headerBlockSince, isOver(since, limit) { return end(.deadlinePassed) }
             let late = record.pointee.incoming.filter { $0.value.since.map { isOver($0, limit) } ?? false }.map(\.key)
             for stream in late { refuse(stream: stream, status: 408) }
-            let undone = record.pointee.discarding.filter { isOver($0.value.since, limit) }.map(\.key)
+            let undone = record.pointee.discarding.filter { $0.value.since.map { isOver($0, limit) } ?? false }.map(\.key)
             for stream in undone { reset(stream: stream, code: 0) }
             guard state == .open else { return }
             // Requests that begin later must be found later.

@@ -63,7 +63,8 @@ struct ServerRecord {
     /// (RST_STREAM with NO_ERROR, RFC 9113, 8.1, would be the rule's way; curl 7.88 then loses the answer.)
     struct Discarding {
         var bytesLeft: Int
-        let since: ContinuousClock.Instant
+        /// When the answer was given: from then on the peer's time to come to an end runs.
+        var since: ContinuousClock.Instant?
     }
 
     let keepsContent: Bool
@@ -178,7 +179,10 @@ struct ServerRecord {
     mutating func drop(stream: Int32) -> Int? {
         guard let request = incoming[stream] else { return nil }
         forget(stream: stream)
-        if !request.isComplete { discard(stream: stream) }
+        if !request.isComplete {
+            discard(stream: stream)
+            discarding[stream]?.since = .now
+        }
         return request.heldBytes
     }
 
@@ -226,8 +230,7 @@ struct ServerRecord {
 
     /// Drops what a refused request still brings, up to as much as would have been kept.
     mutating func discard(stream: Int32) {
-        // Not the time of the last bytes: what is refused for being late was silent since.
-        discarding[stream] = Discarding(bytesLeft: maxBufferedBytes, since: .now)
+        discarding[stream] = Discarding(bytesLeft: maxBufferedBytes)
     }
 
     private mutating func discard(stream: Int32, _ bytes: Int) -> Reception {

@@ -76,6 +76,7 @@ struct HTTP2ServerSession: ~Copyable {
             return nghttp2_submit_response(handle, stream, list.baseAddress, list.count, &provider)
         }
         if code != 0 { record.pointee.outgoing[stream] = nil }
+        if !record.pointee.discarding.isEmpty { record.pointee.discarding[stream]?.since = .now }
     }
 
     /// Adds to an answer that was left open. Returns how many bytes of it wait, or `nil` when its stream is gone.

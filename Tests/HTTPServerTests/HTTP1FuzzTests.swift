@@ -39,21 +39,6 @@ struct HTTP1FuzzTests {
         }
     }
 
-    private func bend(_ bytes: inout [UInt8], using generator: inout SeededGenerator) {
-        guard !bytes.isEmpty else { return }
-        let place = Int.random(in: 0..<bytes.count, using: &generator)
-        let odd: [UInt8] = [0, 9, 10, 13, 32, 35, 44, 48, 58, 59, 127, 128, 255]
-        switch Int.random(in: 0..<5, using: &generator) {
-        case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
-        case 1: bytes[place] = odd[Int.random(in: 0..<odd.count, using: &generator)]
-        case 2: bytes.remove(at: place)
-        case 3: bytes.insert(odd[Int.random(in: 0..<odd.count, using: &generator)], at: place)
-        default:
-            let end = min(bytes.count, place + Int.random(in: 1...40, using: &generator))
-            bytes.insert(contentsOf: bytes[place..<end], at: place)
-        }
-    }
-
     private func cutEvents(
         of bytes: [UInt8],
         longest: Int,

@@ -119,5 +119,11 @@ actor RawClient {
         ended()
     }
 
+    /// Closes when all that was sent has gone out.
+    func closeAfterSending() {
+        transport?.closeAfterWriting()
+        ended()
+    }
+
     isolated deinit { transport?.close() }
 }
