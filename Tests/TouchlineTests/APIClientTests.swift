@@ -27,7 +27,7 @@ private final class ScriptedService: Sendable {
     }
 }
 
-@Suite("A call of the API", .timeLimit(.minutes(1)))
+@Suite("A call of the API", .timeLimit(.minutes(5)))
 struct APIClientTests {
     private func problem(_ status: Int, _ code: String, retryAfter: Int? = nil) -> HTTPResponse {
         var fields: HTTPFields = ["content-type": "application/problem+json"]

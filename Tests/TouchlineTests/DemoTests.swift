@@ -6,7 +6,7 @@ import Testing
 @testable import touchline
 
 /// Runs the built executable, as a person would: the whole path, from the feed's event to what phones show.
-@Suite("The demo", .serialized, .timeLimit(.minutes(5)))
+@Suite("The demo", .serialized, .timeLimit(.minutes(10)))
 struct DemoTests {
     @Test("ends with the final state on every phone, and leaves nothing behind")
     func endsWell() async throws {

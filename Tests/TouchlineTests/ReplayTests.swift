@@ -3,7 +3,7 @@ import Testing
 
 @testable import touchline
 
-@Suite("A replay through the service", .timeLimit(.minutes(3)))
+@Suite("A replay through the service", .timeLimit(.minutes(10)))
 struct ReplayTests {
     /// A goalless match without lists, one with goals out of order, one decided by kicks, one with goals missing.
     private static let cup = #"""
