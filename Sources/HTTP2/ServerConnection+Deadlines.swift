@@ -49,10 +49,10 @@ extension HTTP2ServerConnection {
         if let limit = configuration.writeDeadline, isOver(progress.output, limit) { return end(.deadlinePassed) }
         if let limit = configuration.requestDeadline {
             if let since = record.pointee.headerBlockSince, isOver(since, limit) { return end(.deadlinePassed) }
-            let late = record.pointee.incoming.filter { $0.value.since.map { isOver($0, limit) } ?? false }.map(\.key)
-            for stream in late { refuse(stream: stream, status: 408) }
-            let undone = record.pointee.discarding.filter { $0.value.since.map { isOver($0, limit) } ?? false }.map(\.key)
-            for stream in undone { reset(stream: stream, code: 0) }
+            let late = record.pointee.incoming.filter { _, request in request.since.map { isOver($0, limit) } == true }
+            for stream in late.keys { refuse(stream: stream, status: 408) }
+            let undone = record.pointee.discarding.filter { _, rest in rest.since.map { isOver($0, limit) } == true }
+            for stream in undone.keys { reset(stream: stream, code: 0) }
             guard state == .open else { return }
             // Requests that begin later must be found later.
             _ = isOver(now, limit)
