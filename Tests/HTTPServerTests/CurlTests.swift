@@ -4,7 +4,7 @@ import HTTP2
 import HTTPServer
 import Testing
 
-@Suite("A server asked by the real curl", .timeLimit(.minutes(1)))
+@Suite("A server asked by the real curl", .timeLimit(.minutes(4)))
 struct CurlTests {
     /// curl's version flags; the last two over TLS.
     enum Dialect: String, CaseIterable {

@@ -4,7 +4,7 @@ import Testing
 
 private let short = Duration.milliseconds(60)
 
-@Suite("A server with slow clients", .timeLimit(.minutes(1)))
+@Suite("A server with slow clients", .timeLimit(.minutes(4)))
 struct DeadlineTests {
     private func limits(_ change: (inout HTTPLimits) -> Void) -> HTTPLimits {
         var limits = HTTPLimits()

@@ -3,7 +3,7 @@ import HTTP2
 import HTTPServer
 import Testing
 
-@Suite("A server that drains", .timeLimit(.minutes(1)))
+@Suite("A server that drains", .timeLimit(.minutes(4)))
 struct DrainTests {
     private func start(_ handler: TestHandler) async throws -> HTTPServer {
         let configuration = HTTPServerConfiguration(address: .loopback(port: 0))

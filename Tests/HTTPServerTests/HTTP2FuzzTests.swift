@@ -2,7 +2,7 @@ import HTTP2
 import HTTPServer
 import Testing
 
-@Suite("A server with frames bent at random", .timeLimit(.minutes(1)))
+@Suite("A server with frames bent at random", .timeLimit(.minutes(4)))
 struct HTTP2FuzzTests {
     @Test("goes on serving others, and lets the bent ones go", arguments: 0..<8)
     func mutations(seed: UInt64) async throws {

@@ -34,7 +34,7 @@ private final class Script: HTTP2ServerHooks {
 
 private let ok = HTTP2HeaderBlock([":status": "200"])
 
-@Suite("A server's HTTP/2 connection under its owner's control", .timeLimit(.minutes(1)))
+@Suite("A server's HTTP/2 connection under its owner's control", .timeLimit(.minutes(4)))
 struct HTTP2ServerConnectionTests {
     private func withConnection(
         _ change: (inout HTTP2ServerConfiguration) -> Void = { _ in },

@@ -2,7 +2,7 @@ import HTTP2
 import HTTPServer
 import Testing
 
-@Suite("A server and its clients' odd ways", .timeLimit(.minutes(1)))
+@Suite("A server and its clients' odd ways", .timeLimit(.minutes(4)))
 struct ServingTests {
     @Test("answers pipelined requests in order, in however small pieces they come")
     func pipelining() async throws {

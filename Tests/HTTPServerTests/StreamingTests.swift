@@ -3,7 +3,7 @@ import HTTP2
 import HTTPServer
 import Testing
 
-@Suite("A server with bodies in pieces", .timeLimit(.minutes(1)))
+@Suite("A server with bodies in pieces", .timeLimit(.minutes(4)))
 struct StreamingTests {
     /// Sends back what it reads, piece by piece.
     private static let echo: HTTPStreamHandler = { exchange in
