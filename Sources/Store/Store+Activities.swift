@@ -176,7 +176,7 @@ extension Store {
                        m.urgent_version > coalesce(i.shown, m.version - 1),
                        CASE WHEN i.shown < m.alert_version THEN m.alert_version ELSE 0 END
                 FROM m, unnest($3::text[], $4::bigint[]) AS i (activity, shown)
-                JOIN activities a ON a.tenant_id = $1 AND a.match_id = $2 AND a.activity = i.activity
+                CROSS JOIN LATERAL (\(Self.activity("i.activity"))) a
                 WHERE m.version > 0 AND coalesce(i.shown, 0) < m.version
                 ON CONFLICT (tenant_id, match_id, activity) DO UPDATE
                 SET version = excluded.version, urgent = excluded.urgent, attempts = 0,

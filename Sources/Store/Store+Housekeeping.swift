@@ -152,7 +152,7 @@ extension Store {
         )
     }
 
-    /// Removes an ended match's update tokens, at most `limit` at a time.
+    /// Removes an ended match's update tokens, at most `limit` at a time, and then their targets.
     ///
     /// - Returns: Whether there may be more.
     package func removeTokens(
@@ -171,7 +171,15 @@ extension Store {
                         LIMIT $3))
                     """,
                     match.parameters + [.int(limit)]
-                )
+                ),
+                PGStatement(
+                    """
+                    DELETE FROM targets t WHERE t.tenant_id = $1 AND t.match_id = $2 AND t.kind = 'tokens'
+                      AND t.due_at IS NULL AND t.lease_until IS NULL
+                      AND NOT EXISTS (SELECT FROM activities a WHERE (a.tenant_id, a.match_id) = ($1, $2))
+                    """,
+                    match.parameters
+                ),
             ],
             by: deadline
         )[0].affectedRows == limit

@@ -28,9 +28,13 @@ extension Store {
                            s.version, s.urgent, s.alert_version, s.attempts, s.due_at,
                            coalesce(t.reached_version, 0)
                     FROM taken s
-                    JOIN activities a USING (tenant_id, match_id, activity)
-                    LEFT JOIN targets t ON (t.tenant_id, t.match_id, t.kind, t.environment, t.cadence, t.shard)
-                        = (s.tenant_id, s.match_id, 'tokens', a.environment, a.cadence, a.shard)
+                    CROSS JOIN LATERAL (
+                        SELECT * FROM activities x WHERE (x.tenant_id, x.match_id, x.activity)
+                            = (s.tenant_id, s.match_id, s.activity) LIMIT 1) a
+                    LEFT JOIN LATERAL (
+                        SELECT reached_version FROM targets x
+                        WHERE (x.tenant_id, x.match_id, x.kind, x.environment, x.cadence, x.shard)
+                            = (s.tenant_id, s.match_id, 'tokens', a.environment, a.cadence, a.shard) LIMIT 1) t ON true
                     WHERE a.refused_reason IS NULL
                     """,
                     [.int(limit), .seconds(lease)]
@@ -90,9 +94,12 @@ extension Store {
             statements.append(
                 PGStatement(
                     """
-                    DELETE FROM stragglers s USING unnest($3::text[], $4::timestamptz[]) AS d (activity, claimed_until)
-                    WHERE s.tenant_id = $1 AND s.match_id = $2 AND s.activity = d.activity
-                      AND s.due_at = d.claimed_until
+                    DELETE FROM stragglers WHERE ctid = ANY (ARRAY(
+                        SELECT s.ctid FROM unnest($3::text[], $4::timestamptz[]) AS d (activity, claimed_until)
+                        CROSS JOIN LATERAL (
+                            SELECT ctid, due_at FROM stragglers
+                            WHERE tenant_id = $1 AND match_id = $2 AND activity = d.activity LIMIT 1 FOR UPDATE) s
+                        WHERE s.due_at = d.claimed_until))
                     """,
                     match.parameters + [
                         .textArray(done.map(\.row.activity.text)), .timestampArray(done.map(\.claimedUntil)),
@@ -104,7 +111,11 @@ extension Store {
         if !ended.isEmpty {
             statements.append(
                 PGStatement(
-                    "DELETE FROM activities WHERE tenant_id = $1 AND match_id = $2 AND activity = ANY ($3::text[])",
+                    """
+                    DELETE FROM activities WHERE ctid = ANY (ARRAY(
+                        SELECT a.ctid FROM unnest($3::text[]) AS d (activity)
+                        CROSS JOIN LATERAL (\(Self.activity("d.activity", isLocked: true))) a))
+                    """,
                     match.parameters + [.textArray(ended.map(\.text))]
                 )
             )
@@ -119,8 +130,8 @@ extension Store {
         _ = try await query(
             """
             DELETE FROM stragglers s WHERE s.first_at < now() - interval '1 minute' AND NOT EXISTS (
-                SELECT FROM activities a WHERE (a.tenant_id, a.match_id, a.activity)
-                    = (s.tenant_id, s.match_id, s.activity) AND a.refused_reason IS NULL)
+                SELECT FROM (SELECT refused_reason FROM activities x WHERE (x.tenant_id, x.match_id, x.activity)
+                    = (s.tenant_id, s.match_id, s.activity) LIMIT 1) a WHERE a.refused_reason IS NULL)
             """,
             by: deadline
         )

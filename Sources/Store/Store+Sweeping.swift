@@ -43,14 +43,8 @@ extension Store {
             target.match.parameters + [
                 .text(target.environment.rawValue), .text(target.cadence.rawValue), .int(target.shard),
             ]
-        // Right after a storm of registrations the planner knows nothing of the table, and may take the primary key and
-        // sort: all rows of the match for each page. Without sorting, only the sweep's own index is left.
-        let byIndexOrder = PGStatement(
-            """
-            SELECT set_config(name, 'off', true)
-            FROM unnest('{enable_sort,enable_bitmapscan,enable_seqscan}'::text[]) AS name
-            """
-        )
+        // Without sorting, only the sweep's own index is left, whatever the planner believes of an unread table.
+        let byIndexOrder = PGStatement("SELECT set_config('enable_sort', 'off', true)")
         let results = try await pipeline(
             [
                 MatchState.statement(target.match, target.environment),
@@ -230,14 +224,30 @@ extension Store {
         return statements
     }
 
+    /// One activity of the match `$1`, `$2`, by its key.
+    ///
+    /// To be joined laterally: its limit keeps the planner from reading all activities of a match for a handful, which it
+    /// believes to be cheap while it has no statistics of a new match. For the same reason `refused_reason` is looked at
+    /// outside: the sweep's partial index must not seem to fit.
+    /// - Parameters:
+    ///   - activity: What its id is, in SQL.
+    ///   - isLocked: To be changed by its `ctid`, which a row that changes meanwhile must not keep.
+    /// - Returns: A subquery with all columns and `ctid`.
+    static func activity(_ activity: String, isLocked: Bool = false) -> String {
+        """
+        SELECT ctid, * FROM activities
+        WHERE tenant_id = $1 AND match_id = $2 AND activity = \(activity) LIMIT 1\(isLocked ? " FOR UPDATE" : "")
+        """
+    }
+
     /// Removes tokens that APNs called dead, unless they were registered again since, or replaced.
     private func removeDead(_ dead: [(row: TokenRow, asOf: Moment?)], of match: MatchKey) -> PGStatement {
         PGStatement(
             """
-            DELETE FROM activities a
-            USING unnest($3::text[], $4::text[], $5::timestamptz[]) AS d (activity, token, as_of)
-            WHERE a.tenant_id = $1 AND a.match_id = $2 AND a.activity = d.activity AND a.token = d.token
-              AND a.registered_at <= coalesce(d.as_of, now())
+            DELETE FROM activities WHERE ctid = ANY (ARRAY(
+                SELECT a.ctid FROM unnest($3::text[], $4::text[], $5::timestamptz[]) AS d (activity, token, as_of)
+                CROSS JOIN LATERAL (\(Self.activity("d.activity", isLocked: true))) a
+                WHERE a.token = d.token AND a.registered_at <= coalesce(d.as_of, now())))
             """,
             match.parameters + [
                 .textArray(dead.map(\.row.activity.text)), .textArray(dead.map(\.row.token.text)),
@@ -249,9 +259,11 @@ extension Store {
     private func setAside(_ refused: [(row: TokenRow, reason: String)], of match: MatchKey) -> PGStatement {
         PGStatement(
             """
-            UPDATE activities a SET refused_reason = r.reason
-            FROM unnest($3::text[], $4::text[], $5::text[]) AS r (activity, token, reason)
-            WHERE a.tenant_id = $1 AND a.match_id = $2 AND a.activity = r.activity AND a.token = r.token
+            UPDATE activities SET refused_reason = found.reason
+            FROM (SELECT a.ctid AS place, r.reason
+                  FROM unnest($3::text[], $4::text[], $5::text[]) AS r (activity, token, reason)
+                  CROSS JOIN LATERAL (\(Self.activity("r.activity", isLocked: true))) a WHERE a.token = r.token) found
+            WHERE activities.ctid = found.place
             """,
             match.parameters + [
                 .textArray(refused.map(\.row.activity.text)), .textArray(refused.map(\.row.token.text)),

@@ -133,7 +133,7 @@ extension Store {
               AND (t.turn_start IS NOT NULL OR m.version > t.reached_version)
         ), waiting AS (
             SELECT a.environment, a.cadence, a.shard, count(*) AS tokens
-            FROM stragglers s JOIN activities a USING (tenant_id, match_id, activity)
+            FROM stragglers s CROSS JOIN LATERAL (\(activity("s.activity"))) a
             WHERE s.tenant_id = $1 AND s.match_id = $2 GROUP BY 1, 2, 3
         )
         SELECT l.kind, l.environment, l.cadence, l.shard, l.from_version, l.to_version, l.state, l.priority,

@@ -12,7 +12,7 @@ package final class Store: Sendable {
     package let masterKey: MasterKey
 
     /// - Parameters:
-    ///   - database: As the owner of the tables.
+    ///   - database: As the owner of the tables, with ``setup``.
     ///   - api: With ``apiSetup``.
     ///   - keys: As the owner; by default `database`.
     ///   - masterKey: What secrets in the database are encrypted with.
@@ -28,8 +28,19 @@ package final class Store: Sendable {
         for pool in [database, api, keys] { await pool.shutdown() }
     }
 
+    /// What the pools run on each new connection.
+    ///
+    /// Every statement of ours finds its rows by an index. Right after a storm of registrations the planner knows nothing
+    /// of the tables, and would read all rows of a match for a handful; compiling such a plan would take longer still.
+    package static let setup = [
+        """
+        SELECT set_config(name, 'off', false) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin',
+            'enable_mergejoin', 'jit']) AS name
+        """
+    ]
+
     /// What an `api` pool runs on each new connection.
-    package static let apiSetup = ["SET ROLE touchline_api"]
+    package static let apiSetup = setup + ["SET ROLE touchline_api"]
 
     /// What to do about a migration that was refused; nil where its message says it all.
     package static func migrationHint(for error: PGError) -> String? {

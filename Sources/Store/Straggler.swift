@@ -38,7 +38,7 @@ package struct Straggler: Sendable {
                    clock_timestamp() + make_interval(secs => n.delay / 1000.0)
             FROM unnest($3::text[], $4::bigint[], $5::boolean[], $6::bigint[], $7::smallint[], $8::bigint[])
                 AS n (activity, version, urgent, alert_version, attempts, delay)
-            JOIN activities a ON a.tenant_id = $1 AND a.match_id = $2 AND a.activity = n.activity
+            CROSS JOIN LATERAL (\(Store.activity("n.activity"))) a
             ON CONFLICT (tenant_id, match_id, activity) DO UPDATE
             SET version = excluded.version, urgent = excluded.urgent OR s.urgent, attempts = excluded.attempts,
                 alert_version = greatest(s.alert_version, excluded.alert_version), due_at = excluded.due_at

@@ -22,7 +22,7 @@ package struct TestDatabase: Sendable {
     }
 
     /// A pool on this database. Not shut down: the database is dropped with its connections.
-    package func pool(limit: Int = 4, setup: [String] = []) -> PGPool {
+    package func pool(limit: Int = 4, setup: [String] = Store.setup) -> PGPool {
         PGPool(PGPool.Configuration(conninfo: conninfo, setup: setup, limit: limit), on: [loop])
     }
 

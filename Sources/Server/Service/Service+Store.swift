@@ -21,7 +21,7 @@ extension Service {
             throw ServiceFault("the database cannot be prepared: \(error)", hint: Store.migrationHint(for: error))
         }
         let masterKey = try masterKey(in: folder, sample: sample)
-        func pool(_ share: Int, setup: [String] = []) -> PGPool {
+        func pool(_ share: Int, setup: [String] = Store.setup) -> PGPool {
             let limit = max(1, settings.databaseConnections * share / 11)
             return PGPool(PGPool.Configuration(conninfo: server.conninfo, setup: setup, limit: limit), on: loops)
         }

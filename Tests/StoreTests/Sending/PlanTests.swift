@@ -1,0 +1,71 @@
+import Core
+import PostgreSQL
+import Store
+import TestSupport
+import Testing
+
+/// Statements that the planner must not turn into a reading of the whole match, though it knows nothing of it yet.
+@Suite("With a match that PostgreSQL has no statistics of", .database, .timeLimit(.minutes(1)))
+struct PlanTests {
+    @Test("writing outcomes and serving stragglers touch the rows concerned and no others")
+    func touchesFewRows() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store(limit: 1))
+        let soon = SendingFixture.soon
+        _ = try await match.store.owner(by: soon, "ALTER TABLE activities SET (autovacuum_enabled = off)")
+        _ = try await match.store.owner(
+            by: soon,
+            """
+            INSERT INTO activities (tenant_id, match_id, activity, environment, cadence, token)
+            SELECT 't_acme', 'final', 'bulk-' || n, 'production', 'frequent', 'aa' FROM generate_series(1, 20000) n
+            """
+        )
+        try await match.register(try (0..<10).map { try match.registration("a\($0)") })
+        try await match.event("1")
+        let record = try #require(try await match.claim().first)
+        let page = try #require(
+            try await match.store.readPage(of: record.key, record.sweep.nextRange, limit: 10, by: soon)
+        )
+        var result = PageResult()
+        result.dead = [(page.rows[0], nil), (page.rows[1], nil)]
+        result.refused = [(page.rows[2], "BadDeviceToken")]
+        result.stragglers = page.rows[3...].map { row in
+            Straggler(
+                activity: row.activity,
+                version: 1,
+                isUrgent: false,
+                alertVersion: 0,
+                attempts: 1,
+                delay: .zero
+            )
+        }
+        try await match.register([try match.registration("a1", shown: 0)])
+
+        let before = try await rowsRead(match)
+        _ = try await match.store.commitPage(record, result, by: soon)
+        let claimed = try await match.store.claimStragglers(limit: 5, lease: .seconds(9), by: soon).claimed
+        try await match.store.finishStragglers(
+            of: match.key,
+            done: claimed,
+            ended: [claimed[0].row.activity],
+            result: PageResult(),
+            turns: [],
+            by: soon
+        )
+        let read = try await rowsRead(match) - before
+        #expect(read > 0 && read < 200, "\(read) rows read")
+        #expect(try await match.value("SELECT count(*) FROM activities") == "20007")
+        #expect(try await match.value("SELECT count(*) FROM stragglers") == "3")
+    }
+
+    /// Rows of `activities` that this connection's scans have read.
+    private func rowsRead(_ match: SendingFixture) async throws -> Int {
+        _ = try await match.value("SELECT pg_stat_force_next_flush()::text")
+        let read = try await match.value(
+            """
+            SELECT sum(pg_stat_get_tuples_returned(c)) + sum(pg_stat_get_tuples_fetched(c))
+            FROM unnest(ARRAY['activities'::regclass, 'activities_pkey'::regclass, 'activities_sweep'::regclass]) c
+            """
+        )
+        return Int(read ?? "") ?? 0
+    }
+}
