@@ -29,10 +29,12 @@ struct ConnectionGrowth: Sendable {
 
     /// Asked when pushes wait and no connection can take one.
     ///
-    /// One connection at a time: the next only when the last has shown that it takes requests, so a burst of pushes opens
-    /// as many as it needs and not as many as it may.
+    /// At most as many at a time as there are already, and the first alone: a burst of pushes opens as many as it needs and
+    /// not as many as it may, and still has eight after three handshakes.
     func decide(_ facts: Facts, now: ContinuousClock.Instant) -> Action {
-        guard facts.waiting > 0, facts.unproven == 0, facts.ready < limit else { return .none }
+        guard facts.waiting > 0, facts.unproven < max(1, facts.ready), facts.ready + facts.unproven < limit else {
+            return .none
+        }
         if let notBefore, now < notBefore { return .askAgain(at: notBefore) }
         return .open
     }

@@ -15,12 +15,12 @@ extension Lane {
         let facts = ConnectionGrowth.Facts(
             waiting: queue.count,
             ready: usable.count - unproven,
-            unproven: unproven + (isConnecting ? 1 : 0)
+            unproven: unproven + connecting
         )
         switch growth.decide(facts, now: now) {
         case .none: break
         case .open:
-            isConnecting = true
+            connecting += 1
             hooks.connect()
         case .askAgain(let instant): wake(at: instant)
         }
@@ -28,7 +28,7 @@ extension Lane {
 
     /// Begins the handshake on a connected descriptor.
     func adopt(_ descriptor: Int32) {
-        isConnecting = false
+        connecting -= 1
         let now = ContinuousClock.now
         // Both are set before a handler is called.
         var entry: LaneConnection?
@@ -64,12 +64,16 @@ extension Lane {
             counters.connections.add(1)
             if isClosing { connection.close() }
         } catch {
-            connectFailed()
+            failed()
         }
     }
 
     func connectFailed() {
-        isConnecting = false
+        connecting -= 1
+        failed()
+    }
+
+    private func failed() {
         counters.connectionsFailed.add(1)
         growth.failed(now: .now, random: .random(in: 0..<1))
         dispatch()
@@ -109,7 +113,7 @@ extension Lane {
 
     /// Nothing waits, nothing is connected, and nobody has used it for long.
     func isForgotten(now: ContinuousClock.Instant) -> Bool {
-        queue.isEmpty && connections.isEmpty && !isConnecting && heldForToken.isEmpty && inFlight == 0
+        queue.isEmpty && connections.isEmpty && connecting == 0 && heldForToken.isEmpty && inFlight == 0
             && now - lastUsed >= configuration.closeAfter
     }
 }

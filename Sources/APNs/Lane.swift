@@ -25,7 +25,8 @@ final class Lane {
 
     var queue = PushQueue()
     var connections: [LaneConnection] = []
-    var isConnecting = false
+    /// Connections whose socket is being opened.
+    var connecting = 0
     var growth: ConnectionGrowth
     /// The provider token in use, and how often it has changed.
     var token: String?

@@ -54,7 +54,7 @@ package struct SenderPoolConfiguration: Sendable {
     /// The pool's threads; they outlive it.
     package var loops: [EventLoop]
     /// Of one lane on one loop.
-    package var connectionsPerLane = 4
+    package var connectionsPerLane = 8
     /// Ours; the peer's limit counts too.
     package var streamsPerConnection = 1000
     /// Pushes that may wait on one loop; a batch that would exceed it waits outside, unless nothing waits.

@@ -56,13 +56,14 @@ struct ConnectionGrowthTests {
     private let start = ContinuousClock.now
 
     private func make() -> ConnectionGrowth {
-        ConnectionGrowth(limit: 2, backOff: BackOff(first: .milliseconds(100), most: .seconds(30)))
+        ConnectionGrowth(limit: 4, backOff: BackOff(first: .milliseconds(100), most: .seconds(30)))
     }
 
     @Test(
-        "one more while pushes wait, one at a time, up to the limit",
+        "as many more as there are while pushes wait, up to the limit",
         arguments: [
-            (0, 0, 0, false), (1, 0, 0, true), (1, 0, 1, false), (1, 1, 0, true), (1, 1, 1, false), (1, 2, 0, false),
+            (0, 0, 0, false), (1, 0, 0, true), (1, 0, 1, false), (1, 1, 0, true), (1, 1, 1, false), (1, 2, 1, true),
+            (1, 3, 0, true), (1, 3, 1, false), (1, 4, 0, false), (1, 2, 2, false),
         ]
     )
     func grows(waiting: Int, ready: Int, unproven: Int, opens: Bool) {
