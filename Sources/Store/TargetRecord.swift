@@ -11,6 +11,14 @@ package struct TargetRecord: Sendable {
     package var backoff: Int
     /// Of the running turn.
     package var counts: TurnCounts
+
+    package init(key: TargetKey, epoch: Int64, sweep: Sweep, backoff: Int, counts: TurnCounts) {
+        self.key = key
+        self.epoch = epoch
+        self.sweep = sweep
+        self.backoff = backoff
+        self.counts = counts
+    }
 }
 
 /// What became of a turn's pushes.

@@ -97,9 +97,8 @@ package final class Housekeeper: Sendable {
         }
     }
 
-    /// An ended match's channels get their last day; its tokens go once the end has reached all of them.
+    /// Once the end has reached all of an ended match's targets, its tokens go, and its channels after their linger.
     private func clearUp(_ duty: MatchDuty) async throws(StoreError) {
-        try await store.scheduleChannelDeletion(duty.match, by: deadline)
         let waited = duty.now - (duty.endRequestedAt ?? duty.now)
         if waited < configuration.patience, try await store.lacksEnd(duty.match, by: deadline) {
             // Soon at first, then ever less often.
@@ -107,6 +106,7 @@ package final class Housekeeper: Sendable {
             try await store.lookAgain(at: duty, duty.now + pause, by: deadline)
             return
         }
+        try await store.scheduleChannelDeletion(duty.match, by: deadline)
         while try await store.removeTokens(of: duty.match, limit: 5000, by: deadline) {}
         try await store.lookAgain(at: duty, duty.resendAt, by: deadline)
     }

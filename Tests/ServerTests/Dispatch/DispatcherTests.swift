@@ -4,7 +4,7 @@ import Server
 import TestSupport
 import Testing
 
-@Suite("The dispatcher", .database, .timeLimit(.minutes(1)))
+@Suite("The dispatcher", .database, .timeLimit(.minutes(5)))
 struct DispatcherTests {
     @Test("brings a key event to the channel and every token, once, urgent, with its alert")
     func keyEvent() async throws {

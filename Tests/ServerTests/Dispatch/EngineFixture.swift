@@ -95,7 +95,7 @@ struct EngineFixture: Sendable {
         configuration.pageSize = options.pageSize
         configuration.lease = options.lease
         configuration.poll = .milliseconds(200)
-        configuration.pushDeadline = .seconds(5)
+        configuration.pushDeadline = .seconds(15)
         return Dispatcher(store: store, pool: pool, channels: channels, bell: bell, configuration: configuration)
     }
 
@@ -192,7 +192,7 @@ struct EngineFixture: Sendable {
     }
 
     /// Waits until a statement answers true. The engine's work shows only in the database and at the simulator.
-    func until(_ sql: String, within limit: Duration = .seconds(15)) async throws {
+    func until(_ sql: String, within limit: Duration = .seconds(90)) async throws {
         let deadline = ContinuousClock.now + limit
         let pause = WakeUp()
         while try await value("SELECT (\(sql))::text") != "true" {
@@ -205,7 +205,7 @@ struct EngineFixture: Sendable {
     }
 
     /// Waits until every target has reached the match's version and no straggler is left.
-    func untilSettled(within limit: Duration = .seconds(15)) async throws {
+    func untilSettled(within limit: Duration = .seconds(90)) async throws {
         try await until(
             """
             NOT EXISTS (SELECT FROM targets t JOIN matches m USING (tenant_id, match_id)

@@ -6,7 +6,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("Outcomes that are not a success", .database, .timeLimit(.minutes(1)))
+@Suite("Outcomes that are not a success", .database, .timeLimit(.minutes(5)))
 struct OutcomeTests {
     private func rule(_ number: Int, _ action: String) -> String {
         #"{"on":{"token":"\#(TestTokens.token(number))"},"do":\#(action)}"#
@@ -119,7 +119,7 @@ struct OutcomeTests {
     }
 }
 
-@Suite("A dispatcher that is killed in a sweep", .database, .timeLimit(.minutes(1)))
+@Suite("A dispatcher that is killed in a sweep", .database, .timeLimit(.minutes(5)))
 struct TakeOverTests {
     @Test("its successor goes on from the cursor; few are sent twice, all end on the newest")
     func successor() async throws {

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("Registering activities", .database, .timeLimit(.minutes(1)))
+@Suite("Registering activities", .database, .timeLimit(.minutes(5)))
 struct ActivityStoreTests {
     private func claim(_ match: SendingFixture) async throws -> [ClaimedStraggler] {
         try await match.store.claimStragglers(limit: 100, lease: .seconds(10), by: SendingFixture.soon).claimed

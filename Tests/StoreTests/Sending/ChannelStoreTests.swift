@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("A match's channels", .database, .timeLimit(.minutes(1)))
+@Suite("A match's channels", .database, .timeLimit(.minutes(5)))
 struct ChannelStoreTests {
     private func duties(_ match: SendingFixture) async throws -> [ChannelDuty] {
         try await match.store.claimChannelDuties(limit: 10, lease: .seconds(30), by: SendingFixture.soon)

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("Accepting events", .database, .timeLimit(.minutes(1)))
+@Suite("Accepting events", .database, .timeLimit(.minutes(5)))
 struct EventStoreTests {
     @Test("the same id and body again is answered alike; with another body it is a conflict")
     func idempotency() async throws {

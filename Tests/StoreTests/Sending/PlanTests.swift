@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Statements that the planner must not turn into a reading of the whole match, though it knows nothing of it yet.
-@Suite("With a match that PostgreSQL has no statistics of", .database, .timeLimit(.minutes(1)))
+@Suite("With a match that PostgreSQL has no statistics of", .database, .timeLimit(.minutes(5)))
 struct PlanTests {
     @Test("writing outcomes and serving stragglers touch the rows concerned and no others")
     func touchesFewRows() async throws {

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("Claiming and sweeping targets", .database, .timeLimit(.minutes(1)))
+@Suite("Claiming and sweeping targets", .database, .timeLimit(.minutes(5)))
 struct TargetStoreTests {
     private func plan(_ record: TargetRecord, _ page: TokenPage) throws -> Sweep.Plan {
         let limits = try #require(page.state.app).limits(for: record.key.cadence)
