@@ -37,12 +37,12 @@ extension API {
         return .noContent
     }
 
-    /// Many registrations of one match, each a line; one answer line each, in order, as soon as they are stored.
+    /// Many registrations of one match, each a line; one answer line each, in order, after each batch.
     func postActivityLines(_ call: Call, _ exchange: any LineExchange) async throws {
         try call.noQuery()
         let match = try call.match()
         guard try await store.match(match, by: call.deadline) != nil else { throw Self.noSuchMatch }
-        var reader = LineReader(exchange, .eager)
+        var reader = LineReader(exchange)
         var hasAnswered = false
         var refusal: Problem?
         while true {

@@ -8,7 +8,7 @@ extension API {
     /// Up to ``LineReader/batch`` lines are put in order and accepted together.
     func postEventLines(_ call: Call, _ exchange: any LineExchange) async throws {
         try call.noQuery()
-        var reader = LineReader(exchange, .full)
+        var reader = LineReader(exchange)
         var hasAnswered = false
         var refusal: Problem?
         while true {

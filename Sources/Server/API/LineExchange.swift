@@ -26,33 +26,27 @@ final class BufferedExchange: LineExchange {
 }
 
 /// Reads lines off an exchange in batches; bounds what a request holds at once, however long it is.
+///
+/// A batch is one transaction, and its events are put in order before they are taken: it ends at ``batch`` lines, at
+/// ``batchBytes``, or with the body.
 struct LineReader {
     private let exchange: any LineExchange
     private var splitter = LineSplitter()
     private var waiting: ArraySlice<LineSplitter.Line> = []
     private var isAtEnd = false
-    private let policy: Policy
+    private var waitingBytes = 0
 
-    enum Policy: Sendable {
-        /// Whatever came with a piece: answers follow at once.
-        case eager
-        /// As many as a batch may have, so that lines that belong together are seen together.
-        case full
-    }
-
-    /// The most lines of a batch.
     static let batch = 1_000
+    static let batchBytes = 4 << 20
 
-    init(_ exchange: any LineExchange, _ policy: Policy) {
-        self.exchange = exchange
-        self.policy = policy
-    }
+    init(_ exchange: any LineExchange) { self.exchange = exchange }
 
     /// The next lines; empty at the end.
     mutating func next() async throws -> [LineSplitter.Line] {
-        while !isAtEnd && waiting.count < (policy == .full ? Self.batch : 1) {
+        while !isAtEnd && waiting.count < Self.batch && waitingBytes < Self.batchBytes {
             if let piece = try await exchange.read() {
                 waiting += splitter.append(piece)
+                waitingBytes += piece.count
             } else {
                 isAtEnd = true
                 if let last = splitter.finish() { waiting.append(last) }
@@ -60,6 +54,8 @@ struct LineReader {
         }
         let batch = Array(waiting.prefix(Self.batch))
         waiting = waiting.dropFirst(batch.count)
+        // What is left over is less than a piece.
+        waitingBytes = 0
         return batch
     }
 }

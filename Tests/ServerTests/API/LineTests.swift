@@ -36,7 +36,7 @@ struct LineTests {
     @Test("come in batches")
     func batches() async throws {
         let body = Array((0..<2_500).map { "\($0)\n" }.joined().utf8)
-        var reader = LineReader(BufferedExchange(body), .full)
+        var reader = LineReader(BufferedExchange(body))
         var sizes: [Int] = []
         while true {
             let batch = try await reader.next()
@@ -72,7 +72,7 @@ struct LineOutageTests {
     func outage() async throws {
         let fixture = try await APIFixture.make()
         func line(_ index: Int) -> String {
-            #"{"activity":"a\#(index)","token":"0\#(index)","environment":"sandbox","frequent_pushes_enabled":true}"#
+            #"{"activity":"a\#(index)","token":"\#(TestTokens.token(index))","environment":"sandbox","frequent_pushes_enabled":true}"#
                 + "\n"
         }
         let tenant = try #require(TenantID(validating: fixture.tenant))
@@ -86,17 +86,22 @@ struct LineOutageTests {
             now: APIFixture.now
         )
         let store = fixture.store
-        let exchange = Exchange([line(1), line(2), line(3)]) { await store.api.shutdown() }
+        let pieces = (0..<3).map { piece in
+            (0..<LineReader.batch).map { line(piece * LineReader.batch + $0) }.joined()
+        }
+        let exchange = Exchange(pieces) { await store.api.shutdown() }
         try await fixture.api.postActivityLines(call, exchange)
         let answers = String(decoding: exchange.answers, as: UTF8.self).split(separator: "\n")
-        #expect(answers.count == 3)
-        #expect(answers[0].contains(#""status":"stored""#))
-        #expect(answers.dropFirst().allSatisfy { $0.contains(#""status":"refused","code":"unavailable""#) })
+        #expect(answers.count == 3 * LineReader.batch)
+        #expect(answers.prefix(LineReader.batch).allSatisfy { $0.contains(#""status":"stored""#) })
+        #expect(
+            answers.dropFirst(LineReader.batch).allSatisfy { $0.contains(#""status":"refused","code":"unavailable""#) }
+        )
         let count = try await TestDatabase.current.pool().query(
             "SELECT count(*) FROM activities",
             [],
             by: .now + .seconds(5)
         )
-        #expect(count[0].int(0) == 1)
+        #expect(count[0].int(0) == Int64(LineReader.batch))
     }
 }
