@@ -206,6 +206,8 @@ package actor PGConnection {
     }
 
     private func watchOnce(_ wire: Wire, for interest: Interest) throws(PGError) {
+        // The deadline may have passed while this task was on its way here.
+        guard self.wire != nil else { throw ending ?? .closed }
         do {
             watch = try loop.watch(wire.descriptor, for: interest) { readiness in self.becameReady(readiness) }
         } catch {

@@ -249,14 +249,20 @@ extension PGPool {
 
     /// Runs `body` between `BEGIN` and `COMMIT`; whatever it throws rolls back.
     ///
+    /// - Parameters:
+    ///   - deadline: For all of it, the wait for a connection included.
+    ///   - opening: Statements that go out together with `BEGIN`, in one round trip.
+    ///   - body: The rest.
+    /// - Returns: What `body` returns.
     /// - Throws: What `body` throws, else ``PGError``.
     package func transaction<Value>(
         by deadline: ContinuousClock.Instant,
+        opening: [PGStatement] = [],
         _ body: (PGConnection) async throws -> Value
     ) async throws -> Value {
         let connection = try await lease(by: deadline)
         do {
-            _ = try await connection.query("BEGIN", by: deadline)
+            _ = try await connection.pipeline(["BEGIN"] + opening, by: deadline)
             let value = try await body(connection)
             // PostgreSQL would answer COMMIT by a rollback, and call that a success.
             guard connection.health.state != .inFailedTransaction else {

@@ -13,9 +13,8 @@ extension Store {
         by deadline: ContinuousClock.Instant,
         _ statements: [PGStatement]
     ) async throws(StoreError) -> [PGResult] {
-        let scope = PGStatement("SELECT set_config('touchline.tenant', $1, true)", [.text(tenant.text)])
-        return try await retrying(by: deadline) { () async throws(PGError) in
-            Array(try await api.pipeline([scope] + statements, by: deadline).dropFirst())
+        try await retrying(by: deadline) { () async throws(PGError) in
+            Array(try await api.pipeline([scope(tenant)] + statements, by: deadline).dropFirst())
         }
     }
 
@@ -37,14 +36,12 @@ extension Store {
         by deadline: ContinuousClock.Instant,
         _ body: (PGConnection) async throws -> Value
     ) async throws(StoreError) -> Value {
-        try await retryingTransaction(of: api, by: deadline) { connection in
-            _ = try await connection.query(
-                "SELECT set_config('touchline.tenant', $1, true)",
-                [.text(tenant.text)],
-                by: deadline
-            )
-            return try await body(connection)
-        }
+        try await retryingTransaction(of: api, by: deadline, opening: [scope(tenant)], body)
+    }
+
+    /// Makes the rows of one tenant the only ones, until the transaction ends.
+    private func scope(_ tenant: TenantID) -> PGStatement {
+        PGStatement("SELECT set_config('touchline.tenant', $1, true)", [.text(tenant.text)])
     }
 
     /// Runs statements as the owner of the tables, in one round trip and one transaction.
@@ -96,11 +93,12 @@ extension Store {
     private func retryingTransaction<Value>(
         of pool: PGPool,
         by deadline: ContinuousClock.Instant,
+        opening: [PGStatement] = [],
         _ body: (PGConnection) async throws -> Value
     ) async throws(StoreError) -> Value {
         for attempt in 1... {
             do {
-                return try await pool.transaction(by: deadline, body)
+                return try await pool.transaction(by: deadline, opening: opening, body)
             } catch let error as StoreError {
                 throw error
             } catch let error as PGError {
