@@ -102,8 +102,12 @@ find_swift() {
 
 # Runs after the packages are there: a toolchain that lacks its libraries cannot even print its version.
 check_swift() {
-    local text major minor
-    text="$("$swift" --version 2>&1)" || fail "$swift does not run:" "$text"
+    local text major minor status=0 temporary
+    # Even this leaves a temporary folder behind.
+    temporary="$(mktemp -d)"
+    text="$(TMPDIR="$temporary" "$swift" --version 2>&1)" || status=$?
+    rm -rf "$temporary"
+    ((status == 0)) || fail "$swift does not run:" "$text"
     [[ "$text" =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] || fail "$swift printed no version:" "$text"
     major="${BASH_REMATCH[1]}" minor="${BASH_REMATCH[2]}"
     ((major > 6 || (major == 6 && minor >= 2))) || fail "$swift is $major.$minor; Touchline needs Swift 6.3 (6.2 at least)"
