@@ -226,4 +226,51 @@ struct SenderPoolTests {
             #expect(await simulator.counts.doubled == 0)
         }
     }
+
+    @Test("keeps its sums under all faults at once", arguments: [1, 2, 3] as [UInt64])
+    func keepsSums(seed: UInt64) async throws {
+        let rules = #"""
+            {"rules":[
+              {"on":{"route":"device","share":0.02},"do":{"reset":"REFUSED_STREAM"}},
+              {"on":{"route":"device","share":0.01},"do":{"status":410,"reason":"Unregistered","timestamp":1}},
+              {"on":{"route":"device","share":0.005},"do":{"status":503,"reason":"Shutdown"}},
+              {"on":{"route":"device","share":0.005},"do":{"delay_ms":30}},
+              {"on":{"route":"device","skip":500,"times":2},"do":{"goaway":{"after_streams":50,"last_stream":21}}},
+              {"on":{"route":"device","skip":1500,"times":2},"do":{"close":true}},
+              {"on":{"route":"device","skip":2500,"times":1},"do":{"silence":true}}
+            ]}
+            """#
+        try await withSimulator(faults: rules, configure: { $0.seed = seed }) { simulator in
+            var configuration = try SenderPoolConfiguration.testing(simulator)
+            configuration.busyPing = .milliseconds(200)
+            configuration.pingTimeout = .milliseconds(300)
+            configuration.streamsPerConnection = 100
+            let (outcomes, counts) = try await withPool(
+                configuration,
+                LocalProviderTokens.testing(simulator)
+            ) { pool in
+                let outcomes = try await withThrowingTaskGroup(of: [Outcome].self) { group in
+                    for number in 0..<40 {
+                        let batch = try Pushes.batch(number * 100..<number * 100 + 100, deadline: .seconds(40))
+                        group.addTask { await pool.send(batch) }
+                    }
+                    return try await group.reduce(into: []) { $0 += $1 }
+                }
+                return (outcomes, pool.counts)
+            }
+            #expect(outcomes.count == 4000)
+            let accepted = outcomes.count { $0 == .accepted(uniqueID: nil) }
+            let dead = outcomes.count { $0 == .tokenDead(asOfMilliseconds: 1) }
+            let unknown = outcomes.count { if case .unknown = $0 { true } else { false } }
+            #expect(accepted + dead + unknown == 4000)
+            #expect(counts.accepted == accepted)
+            #expect(counts.waiting == 0 && counts.inFlight == 0)
+            #expect(counts.resent > 0 && dead > 0 && unknown > 0)
+            let seen = await simulator.counts
+            #expect(seen.doubled == 0)
+            // What was accepted was seen; of the unknown, any number was.
+            let answered = seen.answers["200"] ?? 0
+            #expect(answered >= accepted && answered <= accepted + unknown)
+        }
+    }
 }
