@@ -77,7 +77,7 @@ struct FeedEventTests {
             (#"{"id":"1","content_state":{},"dismiss_after":5}"#, .invalidField, "dismiss_after"),
             (#"{"id":"1","kind":"end","dismiss_after":14401}"#, .invalidField, "dismiss_after"),
             (#"{"id":"1","content_state":{},"relevance_score":"1"}"#, .invalidField, "relevance_score"),
-            (#"{"id":"1","content_state":{},"relevance_score":1e999}"#, .invalidField, "relevance_score"),
+            (#"{"id":"1","content_state":{},"relevance_score":1e999}"#, .malformedJSON, "relevance_score"),
             (#"{"id":"1","content_state":{},"aps_extra":{"timestamp":1}}"#, .invalidField, "aps_extra.timestamp"),
             (#"{"id":"1","content_state":{},"aps_extra":[]}"#, .invalidField, "aps_extra"),
             (#"{"id":"1","content_state":{},"alert":{"title":"a"}}"#, .invalidField, "alert"),

@@ -2,7 +2,7 @@
 ///
 /// Foundation's reader turns `1.10` into 1.1, drops a duplicate key and lets NUL through; content states must reach
 /// phones as they came. Refused beyond the grammar: keys that stand twice in an object, NUL, lone surrogates, invalid
-/// UTF-8, nesting deeper than ``deepest``. Faults carry the path of the value at fault.
+/// UTF-8, numbers beyond a Double's range, nesting deeper than ``deepest``. Faults carry the path of the value at fault.
 package struct JSONScanner {
     package static let deepest = 64
 
@@ -116,7 +116,14 @@ package struct JSONScanner {
         }
         // 01 and 1x: what follows a number is never part of a name or number.
         if let next = current, isDigit(next) { throw malformed("a number starts with a needless zero") }
-        return String(decoding: bytes[start..<place], as: UTF8.self)
+        let digits = String(decoding: bytes[start..<place], as: UTF8.self)
+        // A phone's JSON reader refuses the whole push for such a number, wherever it stands (RFC 8259, 6, lets us too).
+        let mayOverflow = digits.utf8.count > 300 || digits.utf8.contains { $0 | 0x20 == UInt8(ascii: "e") }
+        if mayOverflow, Double(digits)?.isFinite != true {
+            place = start
+            throw malformed("a number is beyond the range of a Double")
+        }
+        return digits
     }
 }
 

@@ -56,7 +56,8 @@ extension API {
             if places[incoming.match] == nil { order.append(incoming.match) }
             places[incoming.match, default: []].append(index)
         }
-        return order.flatMap { match -> [Int] in
+        // By match, so that two requests lock the same matches in the same order.
+        return order.sorted { $0.text < $1.text }.flatMap { match -> [Int] in
             let mine = places[match] ?? []
             return EventOrder.arranged(mine.compactMap { entries[$0].incoming?.event }).map { mine[$0] }
         }
