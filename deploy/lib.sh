@@ -62,9 +62,9 @@ install_packages() {
     without_debian_cluster apt_install "$@" || fail "apt-get could not install: $*"
 }
 
-update_package_lists() { apt-get update -q >&2 || fail "apt-get update failed: see its messages above"; }
+update_package_lists() { apt-get update -q -o DPkg::Lock::Timeout=120 >&2 || fail "apt-get update failed: see its messages above"; }
 
-apt_install() { apt-get install -y -q --no-install-recommends "$@" >&2; }
+apt_install() { apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=120 "$@" >&2; }
 
 # Debian's PostgreSQL makes and starts a cluster when it is first installed. A drop-in, there only while the given
 # command runs, says no to that; the system's own settings stay as they were.

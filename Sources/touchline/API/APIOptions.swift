@@ -83,7 +83,16 @@ enum File {
         do {
             return Array(try Data(contentsOf: URL(filePath: path == "-" ? "/dev/stdin" : path)))
         } catch {
-            throw Failure(.failed, "cannot read \(path)")
+            throw Failure(.failed, "cannot read \(path): \(Self.reason(error))")
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch (error as? CocoaError)?.code {
+        case .fileReadNoSuchFile: "there is no such file"
+        case .fileReadNoPermission: "not allowed"
+        case let code?: "error \(code.rawValue)"
+        case nil: "\(error)"
         }
     }
 }

@@ -45,7 +45,9 @@ struct AnswerView: Sendable {
         let width = members.map(\.name.count).max() ?? 0
         for member in members {
             let padding = String(repeating: " ", count: width - member.name.count)
-            Terminal.print("\(member.name)\(padding)  \(Self.show(member.value))")
+            let lines = Self.lines(member.value)
+            Terminal.print("\(member.name)\(padding)  \(lines[0])")
+            for line in lines.dropFirst() { Terminal.print(String(repeating: " ", count: width + 2) + line) }
         }
     }
 
@@ -59,6 +61,16 @@ struct AnswerView: Sendable {
 
     private func find(_ path: String, in value: JSONValue) -> JSONValue? {
         path.split(separator: ".").reduce(Optional(value)) { $0?.member(String($1)) }
+    }
+
+    /// A list of objects has a line for each.
+    private static func lines(_ value: JSONValue) -> [String] {
+        guard case .array(let items) = value.content, !items.isEmpty else { return [show(value)] }
+        let lines = items.map { item -> String? in
+            guard case .object(let members) = item.content else { return nil }
+            return members.map { "\($0.name)=\(show($0.value))" }.joined(separator: " ")
+        }
+        return lines.contains(nil) ? [show(value)] : lines.compactMap(\.self)
     }
 
     private static func show(_ value: JSONValue?) -> String {

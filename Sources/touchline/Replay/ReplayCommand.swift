@@ -59,9 +59,10 @@ extension Command {
     private static func readEntries(_ files: [String]) throws(Failure) -> [Replay.Entry] {
         var entries: [Replay.Entry] = []
         for file in files {
+            let bytes = try File.read(file)
             let content: OpenFootballFile
             do throws(Failure) {
-                content = try OpenFootballFile(json: try File.read(file))
+                content = try OpenFootballFile(json: bytes)
             } catch {
                 throw Failure(error.kind, "\(file): \(error.message)", hint: error.hint)
             }
