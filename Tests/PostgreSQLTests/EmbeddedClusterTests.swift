@@ -3,9 +3,9 @@ import Foundation
 import PostgreSQL
 import Testing
 
-@Suite("An embedded cluster", .timeLimit(.minutes(2)))
+@Suite("An embedded cluster", .timeLimit(.minutes(5)))
 struct EmbeddedClusterTests {
-    private let deadline = ContinuousClock.now + .seconds(90)
+    private let deadline = ContinuousClock.now + .seconds(200)
 
     /// A folder that goes when the test ends; `body` gets a loop and a configuration.
     private func withFolder(

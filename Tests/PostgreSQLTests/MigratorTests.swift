@@ -2,9 +2,9 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("A migrator", .emptyDatabase, .timeLimit(.minutes(1)))
+@Suite("A migrator", .emptyDatabase, .timeLimit(.minutes(5)))
 struct MigratorTests {
-    private let deadline = ContinuousClock.now + .seconds(30)
+    private let deadline = ContinuousClock.now + .seconds(120)
     private let first = Migrator.Migration(name: "0001_a", sql: "CREATE TABLE a (x int); INSERT INTO a VALUES (1);")
     private let second = Migrator.Migration(name: "0002_b", sql: "ALTER TABLE a ADD COLUMN y int; SELECT 1;")
 

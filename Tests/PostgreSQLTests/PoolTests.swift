@@ -3,9 +3,9 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("A pool of connections", .emptyDatabase, .timeLimit(.minutes(1)))
+@Suite("A pool of connections", .emptyDatabase, .timeLimit(.minutes(5)))
 struct PoolTests {
-    private let deadline = ContinuousClock.now + .seconds(30)
+    private let deadline = ContinuousClock.now + .seconds(120)
 
     @Test("serves more callers than it has connections")
     func manyCallers() async throws {
@@ -95,7 +95,7 @@ struct PoolTests {
                 }
             }
         }
-        #expect(.now - start < .seconds(10))
+        #expect(.now - start < .seconds(60))
         #expect(!pool.isReachable)
     }
 

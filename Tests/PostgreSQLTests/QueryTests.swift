@@ -3,9 +3,9 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("A connection to PostgreSQL", .emptyDatabase, .timeLimit(.minutes(1)))
+@Suite("A connection to PostgreSQL", .emptyDatabase, .timeLimit(.minutes(5)))
 struct QueryTests {
-    private let deadline = ContinuousClock.now + .seconds(30)
+    private let deadline = ContinuousClock.now + .seconds(120)
 
     @Test("brings values of every type there and back")
     func values() async throws {

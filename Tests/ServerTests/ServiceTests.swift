@@ -60,7 +60,7 @@ private struct RunningService: Sendable {
             let metrics_url: String
             let pid: Int32
         }
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while .now < deadline {
             guard let data = FileManager.default.contents(atPath: file) else {
                 await Task.yield()
@@ -75,7 +75,7 @@ private struct RunningService: Sendable {
     }
 
     func get(_ path: String, metrics: Bool = false, key: String? = nil) async throws -> HTTPResponse {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(120)
         let client = try await HTTP2Client.connect(
             host: "127.0.0.1",
             port: metrics ? metricsPort : port,
@@ -99,7 +99,7 @@ private struct RunningService: Sendable {
     }
 }
 
-@Suite("A service", .emptyDatabase, .timeLimit(.minutes(2)))
+@Suite("A service", .emptyDatabase, .timeLimit(.minutes(5)))
 struct ServiceTests {
     @Test("makes its tables, serves, and ends when it is told to")
     func life() async throws {
@@ -129,9 +129,9 @@ struct ServiceTests {
             let connection = try await PGConnection.connect(
                 cluster.connectionString,
                 on: loop,
-                by: .now + .seconds(20)
+                by: .now + .seconds(120)
             )
-            let key = try await Store.createOperatorKey(on: connection, by: .now + .seconds(20)).text
+            let key = try await Store.createOperatorKey(on: connection, by: .now + .seconds(120)).text
             #expect(try await service.get("/v1/tenants", key: key).status == 200)
             await withTaskGroup(of: Void.self) { group in
                 kill(cluster.processID, SIGKILL)
@@ -148,7 +148,7 @@ struct ServiceTests {
                 group.cancelAll()
             }
         }
-        await cluster.stop(by: .now + .seconds(20))
+        await cluster.stop(by: .now + .seconds(120))
     }
 
     @Test("takes only the parts it is told to")
@@ -204,7 +204,7 @@ struct ServiceTests {
             VALUES ('t_1', 'x', 'sandbox', 'TEAM', 'KEY', $1, '')
             """,
             [.bytes(sealed)],
-            by: .now + .seconds(20)
+            by: .now + .seconds(120)
         )
         let settings = try RunningService.settings(TestDatabase.current.conninfo, [:])
         let fault = await #expect(throws: ServiceFault.self) {

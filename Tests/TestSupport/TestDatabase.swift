@@ -23,7 +23,10 @@ package struct TestDatabase: Sendable {
 
     /// A pool on this database. Not shut down: the database is dropped with its connections.
     package func pool(limit: Int = 4, setup: [String] = Store.setup) -> PGPool {
-        PGPool(PGPool.Configuration(conninfo: conninfo, setup: setup, limit: limit), on: [loop])
+        PGPool(
+            PGPool.Configuration(conninfo: conninfo, setup: setup, limit: limit, connectTimeout: .seconds(60)),
+            on: [loop]
+        )
     }
 
     /// A store on this database, with a random master key.
@@ -32,7 +35,7 @@ package struct TestDatabase: Sendable {
     }
 
     package func connect(setup: [String] = []) async throws(PGError) -> PGConnection {
-        try await PGConnection.connect(conninfo, setup: setup, on: loop, by: .now + .seconds(10))
+        try await PGConnection.connect(conninfo, setup: setup, on: loop, by: .now + .seconds(120))
     }
 
     fileprivate static func with(isEmpty: Bool, _ body: @Sendable () async throws -> Void) async throws {

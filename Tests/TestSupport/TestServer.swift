@@ -21,7 +21,7 @@ final class TestServer: Sendable {
         self.loop = loop
         self.cluster = cluster
         // One at a time: PostgreSQL copies no template while another copy of it begins or ends.
-        let pool = PGPool(PGPool.Configuration(conninfo: conninfo, limit: 4), on: [loop])
+        let pool = PGPool(PGPool.Configuration(conninfo: conninfo, limit: 4, connectTimeout: .seconds(60)), on: [loop])
         self.pool = pool
         template = Task { try await Self.makeTemplate(conninfo, pool, loop) }
     }
@@ -37,12 +37,12 @@ final class TestServer: Sendable {
         var configuration = EmbeddedCluster.Configuration(directory: folder)
         configuration.isDisposable = true
         configuration.maxConnections = 300
-        let cluster = try await EmbeddedCluster.start(configuration, on: loop, by: .now + .seconds(60))
+        let cluster = try await EmbeddedCluster.start(configuration, on: loop, by: .now + .seconds(240))
         return TestServer(conninfo: cluster.connectionString, loop: loop, cluster: cluster)
     }
 
     private static func makeTemplate(_ conninfo: String, _ pool: PGPool, _ loop: EventLoop) async throws -> String {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(240)
         let name = "touchline_template_\(getpid())"
         _ = try await pool.query("CREATE DATABASE \(name) TEMPLATE template0", by: deadline)
         let connection = try await PGConnection.connect(
@@ -60,7 +60,7 @@ final class TestServer: Sendable {
         let source = isEmpty ? "template0" : try await template.value
         let number = lastDatabase.add(1, ordering: .relaxed).newValue
         let name = "touchline_test_\(getpid())_\(number)"
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(240)
         while true {
             do throws(PGError) {
                 _ = try await pool.query("CREATE DATABASE \(name) TEMPLATE \(source)", by: deadline)
@@ -73,6 +73,6 @@ final class TestServer: Sendable {
     }
 
     func drop(_ name: String) async throws {
-        _ = try await pool.query("DROP DATABASE \(name) WITH (FORCE)", by: .now + .seconds(60))
+        _ = try await pool.query("DROP DATABASE \(name) WITH (FORCE)", by: .now + .seconds(240))
     }
 }
