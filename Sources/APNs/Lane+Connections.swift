@@ -64,16 +64,17 @@ extension Lane {
             counters.connections.add(1)
             if isClosing { connection.close() }
         } catch {
-            failed()
+            failed(error)
         }
     }
 
-    func connectFailed() {
+    func connectFailed(_ error: HTTP2Error) {
         connecting -= 1
-        failed()
+        failed(error)
     }
 
-    private func failed() {
+    private func failed(_ error: HTTP2Error) {
+        hooks.connectionFailed(error.description)
         counters.connectionsFailed.add(1)
         growth.failed(now: .now, random: .random(in: 0..<1))
         dispatch()
@@ -86,7 +87,10 @@ extension Lane {
     private func closed(_ entry: LaneConnection, _ error: HTTP2Error?) {
         connections.removeAll { $0 === entry }
         counters.connections.add(-1)
-        if error != nil { counters.connectionsFailed.add(1) }
+        if let error, !isClosing {
+            counters.connectionsFailed.add(1)
+            hooks.connectionFailed(error.description)
+        }
         // A peer that ends young connections is not asked again at once.
         if !entry.isProven || .now - entry.openedAt < .seconds(1) {
             growth.failed(now: .now, random: .random(in: 0..<1))

@@ -8,6 +8,8 @@ struct LaneHooks {
     let connect: () -> Void
     /// Ask the source, and hand the answer to ``Lane/tokenArrived(_:)``; tell it first which token was refused, and how.
     let fetchToken: (_ refused: (token: String, as: ProviderTokenRefusal)?) -> Void
+    /// A connection could not be opened, or broke, for this reason.
+    let connectionFailed: (_ reason: String) -> Void
     /// Something has left the queue: who waits outside may come in.
     let queueShrank: () -> Void
 }

@@ -23,6 +23,8 @@ actor PoolShard {
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var batches: [Int: (batch: PendingBatch, lane: Lane)] = [:]
     private var sweepTimer: TimerID?
+    /// When each sentence about failed connections was last reported; few, since they name endpoints and reasons.
+    private var reported: [String: ContinuousClock.Instant] = [:]
     private var isClosing = false
     private var idleWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -135,6 +137,7 @@ actor PoolShard {
             hooks: LaneHooks(
                 connect: { self.connect(key) },
                 fetchToken: { self.fetchToken(key, refused: $0) },
+                connectionFailed: { self.report($0, key) },
                 queueShrank: { self.letIn() }
             )
         )
@@ -155,9 +158,20 @@ actor PoolShard {
                 )
                 shard.adopt(descriptor, key)
             } catch {
-                shard.lanes[key]?.connectFailed()
+                shard.lanes[key]?.connectFailed(error)
             }
         }
+    }
+
+    private func report(_ reason: String, _ key: LaneKey) {
+        guard let report = configuration.report else { return }
+        let endpoint = configuration.endpoints[key.environment, key.role]
+        let sentence = "connection to \(endpoint.host):\(endpoint.port) failed: \(reason)"
+        let now = ContinuousClock.now
+        if let last = reported[sentence], now - last < .seconds(60) { return }
+        if reported.count >= 100 { reported = [:] }
+        reported[sentence] = now
+        report(sentence)
     }
 
     private func adopt(_ descriptor: Int32, _ key: LaneKey) {

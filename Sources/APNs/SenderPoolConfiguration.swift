@@ -77,6 +77,9 @@ package struct SenderPoolConfiguration: Sendable {
     package var longestLife: Duration = .seconds(24 * 3600)
     /// How often the source is asked for the provider token again.
     package var tokenRefresh: Duration = .seconds(60)
+    /// Is told in a sentence why connections fail, the same sentence at most once a minute and loop: nobody else learns
+    /// that a root is missing or a port is closed, since pushes only end as not processed.
+    package var report: (@Sendable (String) -> Void)?
 
     package init(endpoints: APNsEndpoints = APNsEndpoints(), tls: TLSContext?, loops: [EventLoop]) {
         self.endpoints = endpoints

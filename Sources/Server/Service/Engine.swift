@@ -2,6 +2,7 @@ internal import APNs
 internal import APNsProtocol
 internal import Crypto
 internal import EventLoop
+internal import Glibc
 internal import HTTP2
 internal import PostgreSQL
 internal import Store
@@ -99,7 +100,11 @@ struct Engine: Sendable {
         }
         do {
             let tls = try TLSContext.client(caFile: settings.apnsCAFile)
-            return SenderPoolConfiguration(endpoints: endpoints, tls: tls, loops: loops)
+            var configuration = SenderPoolConfiguration(endpoints: endpoints, tls: tls, loops: loops)
+            configuration.report = { sentence in
+                "touchline: APNs: \(sentence)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
+            }
+            return configuration
         } catch {
             throw ServiceFault("the roots that APNs is trusted by: \(error)", hint: "See --apns-ca.")
         }
