@@ -43,7 +43,7 @@ enum Pushes {
     static func batch(
         _ numbers: Range<Int>,
         urgency: PushUrgency = .routine,
-        deadline: Duration = .seconds(20),
+        deadline: Duration = .seconds(90),
         payloadBytes: Int = 200
     ) throws -> PushBatch {
         PushBatch(

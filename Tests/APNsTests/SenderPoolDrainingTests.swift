@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Played frame by frame, so that it is certain which streams were open when.
-@Suite("A sender pool when a connection drains", .timeLimit(.minutes(1)))
+@Suite("A sender pool when a connection drains", .timeLimit(.minutes(5)))
 struct SenderPoolDrainingTests {
     private typealias Server = ScriptedHTTP2Server
 

@@ -4,7 +4,7 @@ import APNsSimulator
 import TestSupport
 import Testing
 
-@Suite("A sender pool against the simulator", .timeLimit(.minutes(2)))
+@Suite("A sender pool against the simulator", .timeLimit(.minutes(5)))
 struct SenderPoolTests {
     @Test("sends a batch and gets one outcome for each push, in order")
     func sendsBatch() async throws {
@@ -138,7 +138,7 @@ struct SenderPoolTests {
             try await withPool(.testing(simulator), LocalProviderTokens.testing(simulator)) { pool in
                 let begin = ContinuousClock.now
                 let outcomes = try await pool.send(Pushes.batch(0..<300, deadline: .milliseconds(500)))
-                #expect(begin.duration(to: .now) < .seconds(3))
+                #expect(begin.duration(to: .now) < .seconds(20))
                 #expect(outcomes.count == 300)
                 for outcome in outcomes {
                     switch outcome {
@@ -259,7 +259,7 @@ struct SenderPoolTests {
             ) { pool in
                 let outcomes = try await withThrowingTaskGroup(of: [Outcome].self) { group in
                     for number in 0..<40 {
-                        let batch = try Pushes.batch(number * 100..<number * 100 + 100, deadline: .seconds(40))
+                        let batch = try Pushes.batch(number * 100..<number * 100 + 100, deadline: .seconds(90))
                         group.addTask { await pool.send(batch) }
                     }
                     return try await group.reduce(into: []) { $0 += $1 }

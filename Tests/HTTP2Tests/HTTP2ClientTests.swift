@@ -3,7 +3,7 @@ import HTTP2
 import TestSupport
 import Testing
 
-@Suite("An HTTP/2 client connection", .timeLimit(.minutes(1)))
+@Suite("An HTTP/2 client connection", .timeLimit(.minutes(5)))
 struct HTTP2ClientTests {
     private typealias Server = ScriptedHTTP2Server
 

@@ -3,7 +3,7 @@ import Foundation
 import HTTP2
 import Testing
 
-@Suite("A transport", .timeLimit(.minutes(1)))
+@Suite("A transport", .timeLimit(.minutes(5)))
 struct TransportTests {
     private static let payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
 
