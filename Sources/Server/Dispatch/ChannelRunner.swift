@@ -114,6 +114,16 @@ struct ChannelRunner {
         )
         switch answer {
         case .failed(.channelGone):
+            if context.noteGoneChannel(of: app.key, at: state.now) {
+                try await context.store.stop(
+                    .channel,
+                    of: app.key,
+                    because:
+                        "\(reason): many channels are gone at once, as after switching the Broadcast capability off: "
+                        + "switch it on for the App ID, then resume the app; new channels are made",
+                    by: context.storeDeadline
+                )
+            }
             if !state.head.isEnd, try await context.store.replaceChannel(channel, by: context.storeDeadline) {
                 context.bell.housekeeping.signal()
                 try await release(after: nil, seen: state.head.version)

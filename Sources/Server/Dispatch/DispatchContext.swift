@@ -43,6 +43,9 @@ final class DispatchContext: Sendable {
     let leases = LeaseTable()
     let permits: PagePermits
     private let refusals = Mutex<[AppKey: RefusalWatch]>([:])
+    private let goneChannels = Mutex<[AppKey: [Moment]]>([:])
+    /// So many channels gone within a minute are no accident.
+    private static let manyChannels = 10
     private let draining = Atomic(false)
 
     init(
@@ -73,6 +76,15 @@ final class DispatchContext: Sendable {
     /// Whether so many of the app's tokens are refused that its token sends are to stop.
     func note(sent: Int, refused: Int, of app: AppKey, at now: Moment) -> Bool {
         refusals.withLock { $0[app, default: RefusalWatch()].note(sent: sent, refused: refused, at: now) }
+    }
+
+    /// Whether so many of an app's channels are gone at once that its capability must have been switched off.
+    func noteGoneChannel(of app: AppKey, at now: Moment) -> Bool {
+        goneChannels.withLock { gone in
+            let recent = gone[app, default: []].filter { $0 > now - .seconds(60) } + [now]
+            gone[app] = recent.count < Self.manyChannels ? recent : nil
+            return recent.count >= Self.manyChannels
+        }
     }
 
     func forgetRefusals(of app: AppKey) {

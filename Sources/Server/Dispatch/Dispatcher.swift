@@ -61,7 +61,7 @@ package final class Dispatcher: Sendable {
                     pause = min(next ?? context.configuration.poll, context.configuration.poll)
                     for record in records {
                         running.add(1, ordering: .relaxed)
-                        group.addTask { await self.runTarget(record) }
+                        group.addTask { await self.runUnderLease(record) }
                     }
                 } catch {
                     pause = .milliseconds(500)
@@ -101,6 +101,17 @@ package final class Dispatcher: Sendable {
         return (records, due.count > room ? nil : next)
     }
 
+    /// A task of its own, which the lease table cancels when the lease is lost.
+    private func runUnderLease(_ record: TargetRecord) async {
+        let work = Task { await self.runTarget(record) }
+        context.leases.attach(work, to: record)
+        await withTaskCancellationHandler {
+            await work.value
+        } onCancel: {
+            work.cancel()
+        }
+    }
+
     private func runTarget(_ record: TargetRecord) async {
         do throws(StoreError) {
             switch record.key.kind {
@@ -126,6 +137,7 @@ package final class Dispatcher: Sendable {
     private func renewLeases() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: context.configuration.renewal)
+            context.leases.expire()
             let epochs = context.leases.epochs
             guard !epochs.isEmpty, !Task.isCancelled else { continue }
             let asked = ContinuousClock.now

@@ -10,6 +10,8 @@ final class LeaseTable: Sendable {
     private struct Entry {
         let epoch: Int64
         var validUntil: ContinuousClock.Instant
+        /// What works under the lease: cancelled when it is lost, so that what it has queued is withdrawn.
+        var work: Task<Void, Never>?
     }
 
     private let entries = Mutex<[TargetKey: Entry]>([:])
@@ -18,6 +20,16 @@ final class LeaseTable: Sendable {
         entries.withLock { entries in
             for record in records { entries[record.key] = Entry(epoch: record.epoch, validUntil: instant) }
         }
+    }
+
+    /// Hands over the task that works under a lease. If that is lost already, the task is cancelled at once.
+    func attach(_ work: Task<Void, Never>, to record: TargetRecord) {
+        let isHeld = entries.withLock { entries in
+            guard entries[record.key]?.epoch == record.epoch else { return false }
+            entries[record.key]?.work = work
+            return true
+        }
+        if !isHeld { work.cancel() }
     }
 
     func remove(_ record: TargetRecord) {
@@ -40,15 +52,28 @@ final class LeaseTable: Sendable {
 
     /// Takes over a renewal's answer: what is not in `held` any more is lost.
     func renewed(_ asked: [TargetKey: Int64], held: Set<TargetKey>, until instant: ContinuousClock.Instant) {
-        entries.withLock { entries in
+        let lost = entries.withLock { entries in
+            var lost: [Task<Void, Never>?] = []
             for (key, epoch) in asked where entries[key]?.epoch == epoch {
                 if held.contains(key) {
                     entries[key]?.validUntil = instant
                 } else {
-                    entries[key] = nil
+                    lost.append(entries.removeValue(forKey: key)?.work)
                 }
             }
+            return lost
         }
+        for work in lost { work?.cancel() }
+    }
+
+    /// Gives up the leases that nobody could renew in time.
+    func expire(at now: ContinuousClock.Instant = .now) {
+        let lost = entries.withLock { entries in
+            let over = entries.filter { $0.value.validUntil <= now }
+            for key in over.keys { entries[key] = nil }
+            return over.values.map(\.work)
+        }
+        for work in lost { work?.cancel() }
     }
 
     var count: Int { entries.withLock(\.count) }

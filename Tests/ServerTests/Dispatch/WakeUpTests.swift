@@ -105,4 +105,24 @@ struct SweepBoundsTests {
         table.renewed(table.epochs, held: [], until: now)
         #expect(table.count == 0)
     }
+
+    @Test("work under a lease that is lost, or over, is cancelled", arguments: [true, false])
+    func lostWork(isLost: Bool) async throws {
+        let table = LeaseTable()
+        let record = try record(epoch: 1)
+        let now = ContinuousClock.now
+        table.add([record], until: now + .seconds(10))
+        let work = Task {
+            let never = WakeUp()
+            while !Task.isCancelled { await never.wait(atMost: .seconds(3600)) }
+        }
+        table.attach(work, to: record)
+        if isLost {
+            table.renewed(table.epochs, held: [], until: now)
+        } else {
+            table.expire(at: now + .seconds(10))
+        }
+        await work.value
+        #expect(!table.isHeld(record, at: now))
+    }
 }
