@@ -11,6 +11,7 @@ struct PoolOptions {
     var target: String?
     var caFile: String?
     var isFaithful = false
+    var roundTripMilliseconds = 0
     var faultsFile: String?
     var deadlineSeconds = 60
     var wantsHelp = false
@@ -30,6 +31,7 @@ struct PoolOptions {
           --deadline SECONDS     of each batch (60)
           --json FILE            the figures, for programs; - is standard output
           --faithful             the whole simulator instead of the light sink: it checks every push, and counts doubles
+          --rtt MS               a round trip that the simulator adds, as the way to Apple would (0)
           --faults FILE          rules for the simulator, as its control API takes them
           --simulator FILE       the ready-file of a simulator that runs already
           --target HOST:PORT     another listener that speaks HTTP/2 over TLS, such as nghttpd; its answers count, not its sums
@@ -55,6 +57,9 @@ struct PoolOptions {
         if target != nil, simulatorReadyFile != nil || faultsFile != nil || isFaithful {
             throw Misuse(message: "--target excludes --simulator, --faithful and --faults")
         }
+        if roundTripMilliseconds > 0, target != nil || simulatorReadyFile != nil {
+            throw Misuse(message: "--rtt is for a simulator that is started here")
+        }
         if let target, target.split(separator: ":").first?.hasSuffix("push.apple.com") == true {
             throw Misuse(message: "\(target) is Apple's: load tests do not go there")
         }
@@ -78,6 +83,7 @@ struct PoolOptions {
         case "--batch": batch = try Self.number(flag, value, 1...100_000)
         case "--loops": loops = try Self.number(flag, value, 1...64)
         case "--deadline": deadlineSeconds = try Self.number(flag, value, 1...3600)
+        case "--rtt": roundTripMilliseconds = try Self.number(flag, value, 0...10_000)
         case "--json": jsonFile = value
         case "--simulator": simulatorReadyFile = value
         case "--target": target = value

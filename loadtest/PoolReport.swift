@@ -141,7 +141,8 @@ struct PoolReport {
                 streams: options.streams,
                 payload_bytes: options.payloadBytes,
                 batch: options.batch,
-                loops: options.loops
+                loops: options.loops,
+                rtt_ms: options.roundTripMilliseconds
             )
         )
     }
@@ -161,6 +162,7 @@ struct PoolReport {
             let payload_bytes: Int
             let batch: Int
             let loops: Int
+            let rtt_ms: Int
         }
 
         let test: String

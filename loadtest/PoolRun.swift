@@ -21,7 +21,10 @@ enum PoolRun {
             if let file = options.simulatorReadyFile {
                 simulator = try SimulatorProcess.running(readyFile: file)
             } else {
-                simulator = try await SimulatorProcess.start(isLean: !options.isFaithful)
+                simulator = try await SimulatorProcess.start(
+                    isLean: !options.isFaithful,
+                    roundTripMilliseconds: options.roundTripMilliseconds
+                )
             }
             defer { simulator.stop() }
             return try await run(options, simulator: simulator, control: control, loops: loops)

@@ -29,14 +29,15 @@ struct SimulatorProcess {
     private let directory: String?
 
     /// Starts the executable `apns-simulator` that stands beside this one.
-    static func start(isLean: Bool) async throws(RunFailure) -> SimulatorProcess {
+    static func start(isLean: Bool, roundTripMilliseconds: Int) async throws(RunFailure) -> SimulatorProcess {
         let executable = executableDirectory() + "/apns-simulator"
         var template = Array("/tmp/touchline-loadtest.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw RunFailure(message: "cannot make a folder in /tmp") }
         let directory = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
         let readyFile = directory + "/ready.json"
         let arguments =
-            [executable, "--dir", directory, "--ready-file", readyFile] + (isLean ? ["--lean"] : [])
+            [executable, "--dir", directory, "--ready-file", readyFile, "--rtt", String(roundTripMilliseconds)]
+            + (isLean ? ["--lean"] : [])
         let process: pid_t
         do throws(RunFailure) {
             process = try spawn(executable, arguments)

@@ -39,7 +39,7 @@ extension Lane {
                 ended(slot, end, response, on: entry)
             },
             room: { [weak self] in self?.dispatch() },
-            draining: { [weak self] debug in self?.draining(debug, on: entry) },
+            draining: { [weak self] debug in self?.draining(debug) },
             closed: { [weak self] error in
                 guard let self, let closed = entry else { return }
                 // The handlers hold the entry, which holds the connection, which held the handlers.
@@ -80,7 +80,12 @@ extension Lane {
         dispatch()
     }
 
-    private func draining(_ debug: String, on entry: LaneConnection?) {
+    private func draining(_ debug: String) {
+        if !debug.isEmpty {
+            // JSON, a sentence or nothing (contract 1.2); it comes from outside, and goes into somebody's log.
+            let printable = debug.unicodeScalars.filter { $0.isASCII && $0.value >= 0x20 && $0.value != 0x7F }
+            hooks.connectionFailed("APNs drains it: \(String(String.UnicodeScalarView(printable)))")
+        }
         scheduleDispatch()
     }
 
