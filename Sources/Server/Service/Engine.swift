@@ -76,9 +76,9 @@ struct Engine: Sendable {
         await sending?.dispatcher?.drain(by: deadline)
     }
 
-    /// Closes the connections to APNs. After ``run()`` has ended.
+    /// Closes the connections to APNs: what is still under way ends as unknown, and is sent again by whoever claims it.
     func close() async {
-        await sending?.pool.drain(by: .now + .seconds(1))
+        await sending?.pool.drain(by: .now)
         await sending?.channels.close()
     }
 

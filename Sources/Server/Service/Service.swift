@@ -64,8 +64,9 @@ package struct Service: Sendable {
             await listeners.drain(by: deadline)
             await engine.drain(by: max(deadline, .now + .milliseconds(100)))
             group.cancelAll()
+            // Now: pushes that APNs does not answer would hold their runners beyond the deadline.
+            await engine.close()
         }
-        await engine.close()
         await store.shutdown()
     }
 
