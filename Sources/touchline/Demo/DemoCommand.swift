@@ -44,6 +44,8 @@ extension Command {
             try await show(Demo(services: services, phoneCount: phones, pace: pace), isOnce: isOnce)
             await services.stop()
         } catch {
+            // What fails because everything is being stopped is no failure: the interrupt ends the process.
+            if services.isStopping { await interrupts.value }
             await services.stop()
             throw error
         }

@@ -79,6 +79,8 @@ final class DemoServices: Sendable {
         )
     }
 
+    var isStopping: Bool { state.withLock { $0.stopping != nil } }
+
     /// Ends what was started, the last first, and deletes the folder. Whoever calls it returns when all is gone.
     func stop() async {
         let stopping = state.withLock { state in
