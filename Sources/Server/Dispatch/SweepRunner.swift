@@ -15,6 +15,7 @@ struct SweepRunner {
     private var planned: Sweep
     private var flying = 0
     private var nextRead = 0
+    private var fastest: Duration?
     private var nextCommit = 0
     private var sent: [Int: SentPage] = [:]
     private var ending: Ending?
@@ -47,6 +48,7 @@ struct SweepRunner {
         let outcomes: [Outcome]
         let firstPushAt: Moment
         let lastPushAt: Moment
+        let took: Duration
     }
 
     init(_ record: TargetRecord, context: DispatchContext) {
@@ -75,7 +77,7 @@ struct SweepRunner {
 
     private mutating func work(in group: inout TaskGroup<SentPage>) async throws(StoreError) {
         while true {
-            while ending == nil, flying < context.configuration.pagesPerTarget, await mayRead() {
+            while ending == nil, flying < window, await mayRead() {
                 guard let page = try await readPageOrGivePermit() else { continue }
                 flying += 1
                 nextRead += 1
@@ -84,6 +86,7 @@ struct SweepRunner {
             }
             guard flying > 0, let next = await group.next() else { return }
             flying -= 1
+            if !next.page.rows.isEmpty { fastest = min(fastest ?? next.took, next.took) }
             sent[next.page.place] = next
             while let page = sent.removeValue(forKey: nextCommit) {
                 try await settle(page)
@@ -91,6 +94,13 @@ struct SweepRunner {
                 nextCommit += 1
             }
         }
+    }
+
+    /// How many pages may be under way: as many as keep APNs busy at its distance, and no more, since they are what a
+    /// crash sends twice. The fastest page tells the distance; later ones have queued behind each other.
+    private var window: Int {
+        guard let fastest else { return 3 }
+        return min(3 + Int(fastest / .milliseconds(8)), context.configuration.pagesPerTarget)
     }
 
     /// Waits for a permit only while nothing is in flight: outcomes that have come are committed first.
@@ -183,12 +193,19 @@ struct SweepRunner {
     private static func send(_ page: Page, context: DispatchContext) async -> SentPage {
         let begin = page.state.now + (.now - page.readAt)
         guard !page.rows.isEmpty else {
-            return SentPage(page: page, outcomes: [], firstPushAt: begin, lastPushAt: begin)
+            return SentPage(page: page, outcomes: [], firstPushAt: begin, lastPushAt: begin, took: .zero)
         }
-        let batch = page.composition.batch(page.rows, deadline: .now + context.configuration.pushDeadline)
+        let sentAt = ContinuousClock.now
+        let batch = page.composition.batch(page.rows, deadline: sentAt + context.configuration.pushDeadline)
         let outcomes = await context.pool.send(batch)
         let end = page.state.now + (.now - page.readAt)
-        return SentPage(page: page, outcomes: outcomes, firstPushAt: begin, lastPushAt: end)
+        return SentPage(
+            page: page,
+            outcomes: outcomes,
+            firstPushAt: begin,
+            lastPushAt: end,
+            took: .now - sentAt
+        )
     }
 
     // MARK: - Committing

@@ -18,7 +18,7 @@ package final class Housekeeper: Sendable {
         /// The least time between two rounds.
         package var rest: Duration = .milliseconds(100)
         /// How long a claimed duty is this process's.
-        package var lease: Duration = .seconds(30)
+        package var lease: Duration = .seconds(15)
         /// How long an ended match waits for all its targets before its tokens go anyway.
         package var patience: Duration = .seconds(4 * 3600)
         /// Between two rounds of forgetting old events.
