@@ -98,16 +98,13 @@ package final class ChildProcess: Sendable {
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        return await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                // Cancelled means that it has ended.
-                guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
-                self.giveUp(number)
-            }
-            let ending = await waitForEnd(as: number)
-            group.cancelAll()
-            return ending
+        // Not a child task: the deadline holds in a cancelled task too.
+        let timer = Task {
+            guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
+            giveUp(number)
         }
+        defer { timer.cancel() }
+        return await waitForEnd(as: number)
     }
 
     private func waitForEnd(as number: Int?) async -> Ending? {

@@ -89,8 +89,9 @@ struct ClusterServer: Sendable {
             }
             let server = ClusterServer(child)
             if try await server.answers(socketDirectory, configuration, on: loop, by: deadline) { return server }
-            guard child.ending != nil else {
-                await server.stop(by: .now + .seconds(2))
+            guard child.ending != nil, !Task.isCancelled else {
+                await server.stop(by: .now + .seconds(5))
+                if Task.isCancelled { throw PGError(.unavailable, "PostgreSQL's start was given up") }
                 throw failure
             }
             let log = Files.read(place.logFile) ?? ""
@@ -111,8 +112,9 @@ struct ClusterServer: Sendable {
         by deadline: ContinuousClock.Instant
     ) async throws(PGError) -> Bool {
         let conninfo = Self.connectionString(socketDirectory, "postgres")
-        while ContinuousClock.now < deadline, isRunning {
-            guard let connection = try? await PGConnection.connect(conninfo, on: loop, by: deadline) else {
+        while ContinuousClock.now < deadline, isRunning, !Task.isCancelled {
+            let patience = min(deadline, .now + .seconds(5))
+            guard let connection = try? await PGConnection.connect(conninfo, on: loop, by: patience) else {
                 try? await Task.sleep(for: .milliseconds(20))
                 continue
             }
@@ -152,13 +154,20 @@ struct ClusterServer: Sendable {
         if let child { child.signal(signal) } else { kill(processID, signal) }
     }
 
-    /// - Returns: Whether it has ended; false at the deadline, or when the task is cancelled.
-    func waitForEnd(by deadline: ContinuousClock.Instant? = nil) async -> Bool {
-        // Somebody else's child cannot be waited for, and ours not by a task that may be cancelled: we look.
-        let pause = Duration.milliseconds(deadline == nil ? 500 : 20)
+    /// - Returns: Whether it has ended; false when the task is cancelled.
+    func waitForEnd() async -> Bool {
+        // Somebody else's child cannot be waited for, only looked at.
         while isRunning {
-            if let deadline, ContinuousClock.now >= deadline { return false }
-            guard (try? await Task.sleep(for: pause)) != nil else { return !isRunning }
+            guard (try? await Task.sleep(for: .milliseconds(500))) != nil else { return !isRunning }
+        }
+        return true
+    }
+
+    /// The same with a deadline, which holds in a cancelled task too: the server has to be stopped there as well.
+    private func waitForEnd(by deadline: ContinuousClock.Instant) async -> Bool {
+        while isRunning {
+            guard .now < deadline else { return false }
+            await Task { try? await Task.sleep(for: .milliseconds(20)) }.value
         }
         return true
     }

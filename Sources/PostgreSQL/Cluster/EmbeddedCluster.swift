@@ -58,14 +58,20 @@ package final class EmbeddedCluster: Sendable {
         if let cluster = try await takeOver(configuration, place, binaries, on: loop, by: deadline) { return cluster }
         if !place.exists { try await ClusterServer.initialise(place, binaries, configuration, by: deadline) }
         let socketDirectory = try makeSocketDirectory(for: place.owner)
-        let server = try await ClusterServer.start(
-            place,
-            binaries,
-            configuration,
-            socketDirectory: socketDirectory,
-            on: loop,
-            by: deadline
-        )
+        let server: ClusterServer
+        do throws(PGError) {
+            server = try await ClusterServer.start(
+                place,
+                binaries,
+                configuration,
+                socketDirectory: socketDirectory,
+                on: loop,
+                by: deadline
+            )
+        } catch {
+            removeSocketDirectory(socketDirectory, of: place.owner)
+            throw error
+        }
         return EmbeddedCluster(configuration, place, binaries, socketDirectory, server, on: loop, wasTakenOver: false)
     }
 

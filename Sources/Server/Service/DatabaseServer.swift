@@ -18,11 +18,13 @@ struct DatabaseServer: Sendable {
 
 extension Service {
     /// Starts the embedded server, or takes the operator's.
+    ///
+    /// - Returns: Nil when `stop` was requested meanwhile.
     func startDatabase(
         in folder: DataFolder?,
         on loops: [EventLoop],
         _ stop: StopRequest
-    ) async throws(ServiceFault) -> DatabaseServer {
+    ) async throws(ServiceFault) -> DatabaseServer? {
         if let url = settings.databaseURL {
             try await waitForDatabase(url, on: loops[0], stop)
             return DatabaseServer(conninfo: url, cluster: nil)
@@ -31,13 +33,42 @@ extension Service {
         var configuration = EmbeddedCluster.Configuration(directory: folder.path)
         configuration.isDisposable = settings.isDisposable
         do {
-            let cluster = try await EmbeddedCluster.start(configuration, on: loops[0], by: .now + .seconds(120))
+            let cluster = try await start(configuration, on: loops[0], unless: stop).get()
             let how = cluster.wasTakenOver ? "took over its own PostgreSQL" : "runs a PostgreSQL of its own"
             log("\(how) (process \(cluster.processID), in \(folder.path); set DATABASE_URL to use another)")
             for remark in cluster.remarks { log(remark) }
             return DatabaseServer(conninfo: cluster.connectionString, cluster: cluster)
         } catch {
-            throw ServiceFault(error.description)
+            guard !stop.isRequested else { return nil }
+            throw ServiceFault("\(error)")
+        }
+    }
+
+    /// After a crash PostgreSQL first works off its log, which may take minutes: so long it is waited for, unless we are
+    /// told to stop.
+    private func start(
+        _ configuration: EmbeddedCluster.Configuration,
+        on loop: EventLoop,
+        unless stop: StopRequest
+    ) async -> Result<EmbeddedCluster, any Error> {
+        await withTaskGroup(of: Result<EmbeddedCluster, any Error>?.self) { group in
+            group.addTask {
+                do {
+                    return .success(try await EmbeddedCluster.start(configuration, on: loop, by: .now + .seconds(900)))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            group.addTask {
+                await stop.wait()
+                return nil
+            }
+            var outcome: Result<EmbeddedCluster, any Error>?
+            while outcome == nil, let next = await group.next() {
+                outcome = next
+                group.cancelAll()
+            }
+            return outcome ?? .failure(ServiceFault("stopped"))
         }
     }
 

@@ -25,7 +25,7 @@ package struct Service: Sendable {
         let loops = try Self.makeLoops()
         let folder = settings.databaseURL == nil ? try DataFolder(settings.dataFolder) : nil
         defer { folder?.release() }
-        let server = try await startDatabase(in: folder, on: loops, stop)
+        guard let server = try await startDatabase(in: folder, on: loops, stop) else { return log("stopped") }
         do throws(ServiceFault) {
             try await run(on: server, in: folder, loops, until: stop)
         } catch {

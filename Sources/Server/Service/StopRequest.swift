@@ -4,7 +4,8 @@ internal import Synchronization
 package final class StopRequest: Sendable {
     private struct State {
         var isRequested = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter = 0
     }
 
     private let state = Mutex(State())
@@ -17,20 +18,30 @@ package final class StopRequest: Sendable {
     package func request() {
         let waiters = state.withLock { state in
             state.isRequested = true
-            defer { state.waiters = [] }
-            return state.waiters
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
         }
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns once it is requested.
+    /// Returns once it is requested, or the task is cancelled.
     package func wait() async {
-        await withCheckedContinuation { continuation in
-            let isRequested = state.withLock { state in
-                if !state.isRequested { state.waiters.append(continuation) }
-                return state.isRequested
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    // Under the lock: whoever cancels later finds the waiter.
+                    let isOver = state.isRequested || Task.isCancelled
+                    if !isOver { state.waiters[number] = continuation }
+                    return isOver
+                }
+                if isOver { continuation.resume() }
             }
-            if isRequested { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
         }
     }
 }
