@@ -5,15 +5,24 @@ import Testing
 
 @Suite("Two dispatchers among events, rotations and faults", .database, .timeLimit(.minutes(5)))
 struct ChaosTests {
-    @Test("every phone ends on the newest state, and its stamps never fall", arguments: 0..<4)
+    private static let faults = [
+        """
+        {"rules":[{"on":{"route":"device","share":0.03,"times":40},"do":{"status":503,
+        "reason":"ServiceUnavailable","retry_after":"1"}},
+        {"on":{"route":"device","share":0.02,"times":20},"do":{"reset":"REFUSED_STREAM"}}]}
+        """,
+        """
+        {"rules":[{"on":{"route":"device","times":3},"do":{"goaway":{"after_streams":20,"last_stream":21,
+        "debug":"{}"}}},{"on":{"route":"device","share":0.01,"times":10},"do":{"reset":"INTERNAL_ERROR"}}]}
+        """,
+        #"{"rules":[{"on":{"route":"device","share":0.01,"times":3},"do":{"close":true}}]}"#,
+    ]
+
+    @Test("every phone ends on the newest state, and its stamps never fall", arguments: 0..<6)
     func converges(seed: UInt64) async throws {
         var options = EngineFixture.Options()
         options.app = "UPDATE apps SET channels = 'single', frequent_gap_seconds = 0, standard_gap_seconds = 1"
-        options.faults = """
-            {"rules":[{"on":{"route":"device","share":0.03,"times":40},"do":{"status":503,
-            "reason":"ServiceUnavailable","retry_after":"1"}},
-            {"on":{"route":"device","share":0.02,"times":20},"do":{"reset":"REFUSED_STREAM"}}]}
-            """
+        options.faults = Self.faults[Int(seed) % Self.faults.count]
         try await EngineFixture.run(options) { engine in
             let other = engine.successor(options)
             let running = Task { await other.run() }
