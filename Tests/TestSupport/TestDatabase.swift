@@ -39,6 +39,17 @@ package struct TestDatabase: Sendable {
     }
 
     fileprivate static func with(isEmpty: Bool, _ body: @Sendable () async throws -> Void) async throws {
+        await TestGate.shared.enter()
+        do {
+            try await withDatabase(isEmpty: isEmpty, body)
+            await TestGate.shared.leave()
+        } catch {
+            await TestGate.shared.leave()
+            throw error
+        }
+    }
+
+    private static func withDatabase(isEmpty: Bool, _ body: @Sendable () async throws -> Void) async throws {
         let server = try await TestServer.shared.value
         let name = try await server.makeDatabase(isEmpty: isEmpty)
         let conninfo = try Conninfo.changing(server.conninfo, database: name)
