@@ -73,6 +73,29 @@ struct MatchScriptTests {
         #expect(script.final.homeName == "A")
     }
 
+    @Test(
+        "tells its score in older spellings too",
+        arguments: [
+            (#""score":[2,1]"#, "2–1"), (#""score1":0,"score2":2"#, "0–2"),
+            (
+                #""score1":1,"score2":1,"score1i":0,"score2i":1,"score1et":1,"score2et":1,"score1p":4,"score2p":3"#,
+                "1–1 (4–3 pens)"
+            ),
+        ]
+    )
+    func readsOlderScores(members: String, score: String) throws {
+        #expect(try script(#"{"team1":"A","team2":"B",\#(members)}"#).final.score == score)
+    }
+
+    @Test(
+        "without a played match is no script",
+        arguments: [#""score":{}"#, #""score":null"#, #""score":{"ht":[0,0]}"#]
+    )
+    func readsNoScore(members: String) throws {
+        let file = try OpenFootballFile(json: Array(#"{"matches":[{"team1":"A","team2":"B",\#(members)}]}"#.utf8))
+        #expect(MatchScriptWriter.script(of: file.matches[0]) == nil)
+    }
+
     @Test("leaves out a goal that the score does not know")
     func leavesOutGoals() throws {
         let script = try script(

@@ -58,13 +58,13 @@ struct OpenFootballMatch: Decodable, Sendable {
     /// Home and away goals at the end of each part; each stands for the whole match so far, but `p`.
     struct Score: Decodable, Sendable {
         /// Half-time.
-        let ht: [Int]?
+        var ht: [Int]?
         /// After 90 minutes.
-        let ft: [Int]?
+        var ft: [Int]?
         /// After extra time.
-        let et: [Int]?
+        var et: [Int]?
         /// The shoot-out alone.
-        let p: [Int]?
+        var p: [Int]?
     }
 
     struct Goal: Decodable, Sendable {
@@ -118,9 +118,34 @@ struct OpenFootballMatch: Decodable, Sendable {
         round = try container.decodeIfPresent(String.self, forKey: .round)
         home = try container.decode(Team.self, forKey: .team1).name
         away = try container.decode(Team.self, forKey: .team2).name
-        score = try container.decodeIfPresent(Score.self, forKey: .score)
+        score = try Self.score(decoder)
         homeGoals = try container.decodeIfPresent([Goal].self, forKey: .goals1) ?? []
         awayGoals = try container.decodeIfPresent([Goal].self, forKey: .goals2) ?? []
+    }
+
+    /// `{"ft":[2,1],…}`; `[2,1]`; or, in older files, `"score1":2,"score2":1`, with `i` for half-time, `et` and `p` behind.
+    private static func score(_ decoder: any Decoder) throws -> Score? {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        if let pair = try? container.decode([Int].self, forKey: .score) { return Score(ft: pair) }
+        if let score = try container.decodeIfPresent(Score.self, forKey: .score) { return score }
+        let flat = try decoder.container(keyedBy: FlatKey.self)
+        func pair(_ suffix: String) throws -> [Int]? {
+            guard let home = try flat.decodeIfPresent(Int.self, forKey: FlatKey(stringValue: "score1\(suffix)")),
+                let away = try flat.decodeIfPresent(Int.self, forKey: FlatKey(stringValue: "score2\(suffix)"))
+            else { return nil }
+            return [home, away]
+        }
+        guard let ft = try pair("") else { return nil }
+        return Score(ht: try pair("i"), ft: ft, et: try pair("et"), p: try pair("p"))
+    }
+
+    private struct FlatKey: CodingKey {
+        let stringValue: String
+        let intValue: Int? = nil
+
+        init(stringValue: String) { self.stringValue = stringValue }
+
+        init?(intValue: Int) { nil }
     }
 
     /// `"Argentina"` or `{"name":"Argentina","code":"ARG"}`.
