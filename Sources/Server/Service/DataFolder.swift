@@ -38,7 +38,11 @@ package final class DataFolder: Sendable {
         lock = descriptor
     }
 
-    package func release() { close(lock) }
+    package func release() {
+        // Closing is not enough while a program that is being started still has its copy of the descriptor.
+        flock(lock, LOCK_UN)
+        close(lock)
+    }
 
     /// Reads the master key; makes one when there is none and nothing was encrypted before.
     ///
