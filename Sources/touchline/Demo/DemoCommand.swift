@@ -29,7 +29,8 @@ extension Command {
         } catch {
             throw Failure(.failed, "no event loop: \(error)")
         }
-        let services = try DemoServices(in: invocation.environment["TMPDIR"] ?? "/tmp")
+        let temporary = invocation.environment["TMPDIR"] ?? ""
+        let services = try DemoServices(in: temporary.isEmpty ? "/tmp" : temporary)
         // An interrupt ends the processes and then this one, whatever `show` is waiting for.
         let interrupts = Task {
             for await signal in signals {
