@@ -1,6 +1,6 @@
+internal import EventLoop
 package import APNsProtocol
 package import Crypto
-internal import Synchronization
 
 /// Provider tokens signed in this process and kept in memory: for tests, the load tester and a single sender.
 package final class LocalProviderTokens: ProviderTokenSource {
@@ -13,7 +13,7 @@ package final class LocalProviderTokens: ProviderTokenSource {
         var wasRefused = false
     }
 
-    private let credentials = Mutex<[CredentialID: Credential]>([:])
+    private let credentials = ThreadLock<[CredentialID: Credential]>([:])
     private let now: @Sendable () -> Int64
 
     /// - Parameter now: UNIX seconds.

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Synchronization
 
 /// Why a program could not be started.
 package struct ChildProcessError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -48,7 +47,7 @@ package final class ChildProcess: Sendable {
     }
 
     package let processID: Int32
-    private let state = Mutex(State())
+    private let state = ThreadLock(State())
 
     private struct State {
         var ending: Ending?

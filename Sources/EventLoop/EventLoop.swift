@@ -19,7 +19,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private let epoll: Int32
     private let wakeUp: Int32
     private let threadID = Atomic<UInt>(0)
-    private let inbox = Mutex(Inbox())
+    private let inbox = ThreadLock(Inbox())
 
     private var watches = WatchTable()
     private var timers = TimerQueue()

@@ -67,7 +67,7 @@ private final class Lookup: Sendable {
 
     private let host: String
     private let port: Int
-    private let state = Mutex(State.idle)
+    private let state = ThreadLock(State.idle)
 
     init(host: String, port: Int) {
         self.host = host

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import EventLoop
 
 /// The open connections and running handlers of a server: who is told to drain, and whose end is waited for.
 final class ConnectionRegistry: Sendable {
@@ -24,7 +24,7 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = ThreadLock(State())
 
     var isDraining: Bool { state.withLock { $0.isDraining } }
 

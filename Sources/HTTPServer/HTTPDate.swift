@@ -1,9 +1,9 @@
+internal import EventLoop
 internal import Glibc
-internal import Synchronization
 
 /// The value of `date`, made once a second.
 final class HTTPDateCache: Sendable {
-    private let newest = Mutex((second: time_t.min, text: ""))
+    private let newest = ThreadLock((second: time_t.min, text: ""))
 
     var now: String {
         let second = time(nil)

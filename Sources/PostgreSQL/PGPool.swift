@@ -1,5 +1,4 @@
 package import EventLoop
-internal import Synchronization
 
 /// A bounded number of connections, opened as they are needed and spread over the loops.
 ///
@@ -35,7 +34,7 @@ package final class PGPool: Sendable {
 
     private let configuration: Configuration
     private let loops: [EventLoop]
-    private let table: Mutex<Table>
+    private let table: ThreadLock<Table>
 
     /// A waiter is in the list exactly while `state` counts it.
     private struct Table {
@@ -70,7 +69,7 @@ package final class PGPool: Sendable {
         precondition(!loops.isEmpty, "a pool without a loop")
         self.configuration = configuration
         self.loops = loops
-        table = Mutex(Table(state: PoolState(limit: configuration.limit, mostWaiting: configuration.mostWaiting)))
+        table = ThreadLock(Table(state: PoolState(limit: configuration.limit, mostWaiting: configuration.mostWaiting)))
     }
 
     /// Whether PostgreSQL could be reached when that was last tried.

@@ -1,6 +1,5 @@
 package import EventLoop
 internal import Glibc
-internal import Synchronization
 
 /// A PostgreSQL server of one's own, for whoever has not set `DATABASE_URL`: made at the first start, kept afterwards.
 ///
@@ -32,7 +31,7 @@ package final class EmbeddedCluster: Sendable {
     private let binaries: ClusterBinaries
     private let socketDirectory: String
     private let loop: EventLoop
-    private let running: Mutex<Running>
+    private let running: ThreadLock<Running>
 
     private struct Running {
         var server: ClusterServer
@@ -103,7 +102,7 @@ package final class EmbeddedCluster: Sendable {
                 processID: server.processID,
                 folders: [place.data, socketDirectory, place.directory]
             ) : nil
-        running = Mutex(Running(server: server, guardian: guardian))
+        running = ThreadLock(Running(server: server, guardian: guardian))
     }
 
     /// The server's process, for messages.

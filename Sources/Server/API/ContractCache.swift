@@ -1,10 +1,10 @@
+internal import EventLoop
 internal import Core
-internal import Synchronization
 
 /// Contracts by their text, so that not every event has its contract read anew. Holds at most ``limit``.
 final class ContractCache: Sendable {
     private static let limit = 512
-    private let contracts = Mutex<[String: Contract]>([:])
+    private let contracts = ThreadLock<[String: Contract]>([:])
 
     func contract(_ json: RawJSON) -> Contract? {
         if let known = contracts.withLock({ $0[json.text] }) { return known }

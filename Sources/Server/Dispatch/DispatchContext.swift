@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import APNs
 internal import APNsProtocol
 internal import Core
@@ -42,8 +43,8 @@ final class DispatchContext: Sendable {
     let configuration: DispatchConfiguration
     let leases = LeaseTable()
     let permits: PagePermits
-    private let refusals = Mutex<[AppKey: RefusalWatch]>([:])
-    private let goneChannels = Mutex<[AppKey: [Moment]]>([:])
+    private let refusals = ThreadLock<[AppKey: RefusalWatch]>([:])
+    private let goneChannels = ThreadLock<[AppKey: [Moment]]>([:])
     /// So many channels gone within a minute are no accident.
     private static let manyChannels = 10
     private let draining = Atomic(false)

@@ -1,6 +1,6 @@
+internal import EventLoop
 internal import Core
 internal import Store
-internal import Synchronization
 
 /// The leases that this process holds, as far as it knows.
 ///
@@ -14,7 +14,7 @@ final class LeaseTable: Sendable {
         var work: Task<Void, Never>?
     }
 
-    private let entries = Mutex<[TargetKey: Entry]>([:])
+    private let entries = ThreadLock<[TargetKey: Entry]>([:])
 
     func add(_ records: [TargetRecord], until instant: ContinuousClock.Instant) {
         entries.withLock { entries in

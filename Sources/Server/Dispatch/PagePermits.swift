@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import EventLoop
 
 /// How many pages of tokens a process may have read and not yet committed, over all its sweeps.
 ///
@@ -11,11 +11,11 @@ final class PagePermits: Sendable {
         var routine: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state: Mutex<State>
+    private let state: ThreadLock<State>
 
     init(count: Int) {
         precondition(count > 0, "\(count) pages at once")
-        state = Mutex(State(free: count))
+        state = ThreadLock(State(free: count))
     }
 
     func take(isUrgent: Bool) async {

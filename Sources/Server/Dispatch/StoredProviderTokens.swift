@@ -1,9 +1,9 @@
+internal import EventLoop
 package import APNs
 internal import APNsProtocol
 internal import Core
 internal import Crypto
 package import Store
-internal import Synchronization
 
 /// Provider tokens kept in PostgreSQL, encrypted, and shared by all processes: one for each credential row.
 ///
@@ -11,7 +11,7 @@ internal import Synchronization
 package final class StoredProviderTokens: ProviderTokenSource {
     private let store: Store
     /// The tokens that APNs called expired, by credential.
-    private let refusedTokens = Mutex<[CredentialID: String]>([:])
+    private let refusedTokens = ThreadLock<[CredentialID: String]>([:])
 
     package init(store: Store) {
         self.store = store

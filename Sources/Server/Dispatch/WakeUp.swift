@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import EventLoop
 
 /// A signal that many give and one waits for. Signals that nobody waits for count as one.
 package final class WakeUp: Sendable {
@@ -7,7 +7,7 @@ package final class WakeUp: Sendable {
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = ThreadLock(State())
 
     package init() {}
 

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import EventLoop
 
 /// Says once that it is time to stop.
 package final class StopRequest: Sendable {
@@ -8,7 +8,7 @@ package final class StopRequest: Sendable {
         var lastWaiter = 0
     }
 
-    private let state = Mutex(State())
+    private let state = ThreadLock(State())
 
     package init() {}
 

@@ -1,7 +1,6 @@
 internal import EventLoop
 import FoundationEssentials
 internal import Glibc
-internal import Synchronization
 
 /// The demo's processes and its folder: the simulator, and the service with a PostgreSQL of its own.
 final class DemoServices: Sendable {
@@ -39,7 +38,7 @@ final class DemoServices: Sendable {
 
     let folder: String
     private let guardian: DemoGuardian
-    private let state = Mutex(State())
+    private let state = ThreadLock(State())
 
     /// Makes the folder, in `temporary`.
     init(in temporary: String) throws(Failure) {
