@@ -186,7 +186,7 @@ private struct MatchPut {
             housekeep_at = \(housekeepAt), deleted_at = NULL, paused_at = NULL, version = m.version + 1,
             accepted_at = now(), stale_after = NULL, relevance_score = NULL, aps_extra = NULL, alert = NULL,
             alert_expires_at = NULL, last_sequence = NULL, last_occurred_at = NULL, end_requested_at = NULL,
-            end_due_at = NULL, end_version = NULL, dismiss_after = NULL
+            end_due_at = NULL, end_version = NULL, dismiss_after = NULL, resend_at = NULL, end_resends = 0
         WHERE m.tenant_id = $1 AND m.match_id = $2 RETURNING \(MatchRecord.columns)
         """
 }
