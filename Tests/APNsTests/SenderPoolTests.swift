@@ -15,7 +15,7 @@ struct SenderPoolTests {
             let outcomes = try await withPool(.testing(simulator), LocalProviderTokens.testing(simulator)) { pool in
                 try await pool.send(Pushes.batch(0..<2000))
             }
-            #expect(outcomes.count == 2000)
+            try #require(outcomes.count == 2000)
             #expect(outcomes[3] == .tokenDead(asOfMilliseconds: 7))
             #expect(outcomes.enumerated().filter { $0.element != .accepted(uniqueID: nil) }.map(\.offset) == [3])
             let counts = await simulator.counts

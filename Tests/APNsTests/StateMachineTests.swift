@@ -42,7 +42,7 @@ struct ProviderTokenRulesTests {
         let keyID = try Pushes.required(KeyID(validating: "KEYID12345"))
         let token = try ProviderTokenSigner.sign(key: key, team: team, keyID: keyID, issuedAt: 1_790_000_000)
         let parts = token.split(separator: ".")
-        #expect(parts.count == 3)
+        try #require(parts.count == 3)
         let texts = parts.prefix(2).map { String(decoding: Base64URL.decode($0) ?? [], as: UTF8.self) }
         #expect(texts == [#"{"alg":"ES256","kid":"KEYID12345"}"#, #"{"iss":"ABCDE12345","iat":1790000000}"#])
         let signature = try Pushes.required(Base64URL.decode(parts[2]))

@@ -119,7 +119,7 @@ struct ActivityStoreTests {
         try await match.event("1")
         try await match.register(["a", "b"].map { try match.registration($0) })
         let claimed = try await claim(match)
-        #expect(claimed.count == 2)
+        try #require(claimed.count == 2)
         try await match.register([try match.registration("b")])
         let state = try #require(
             try await match.store.matchState(match.key, in: .production, by: SendingFixture.soon)
