@@ -68,9 +68,9 @@ extension Command {
     ]
 
     private static let credential = [
-        Option("--team-id", "TEAM", "Apple's team id, 10 characters"),
-        Option("--key-id", "KEY", "the APNs key's id, 10 characters"),
-        Option("--p8", "FILE", "the APNs key itself, AuthKey_….p8"),
+        Option("--team-id", "TEAM", isRequired: true, "Apple's team id, 10 characters"),
+        Option("--key-id", "KEY", isRequired: true, "the APNs key's id, 10 characters"),
+        Option("--p8", "FILE", isRequired: true, "the APNs key itself, AuthKey_….p8"),
     ]
 
     private static let settings = [
@@ -81,7 +81,7 @@ extension Command {
         Option("--stale-after", "SECONDS", "when a state without its own is stale"),
         Option("--channel-lead", "SECONDS", "how long before kick-off a channel is made"),
         Option("--channel-linger", "SECONDS", "how long after the end it is kept"),
-        Option("--start-lead", "SECONDS", "how long before kick-off starts go out"),
+        Option("--start-lead", "SECONDS", "for starts by push, which are not there yet"),
         Option("--pacing", "JSON|@FILE", "gaps and priority-10 pushes an hour"),
     ]
 

@@ -7,7 +7,7 @@ extension Command {
             "post an event of a match, as a feed does",
             arguments: [Argument("MATCH", "its id")],
             options: [
-                Option("--id", "ID", "the feed's own; the same id again changes nothing"),
+                Option("--id", "ID", isRequired: true, "the feed's own; the same id again changes nothing"),
                 Option("--kind", "KIND", default: "update", "update, correction, heartbeat or end"),
                 Option("--importance", "HOW", "routine or key"),
                 Option("--content-state", "JSON|@FILE", "the match's new state"),
@@ -62,7 +62,7 @@ extension Command {
             "register the update token of one Live Activity",
             arguments: [Argument("MATCH", "its id"), Argument("ACTIVITY", "the activity's own id")],
             options: [
-                Option("--token", "HEX", "the update token"),
+                Option("--token", "HEX", isRequired: true, "the update token"),
                 Option("--environment", "ENV", default: "production", "sandbox or production"),
                 Option("--frequent-updates", "YES|NO", default: "yes", "what the phone's user allows"),
                 Option("--device", "DEVICE", "the phone's own id"),

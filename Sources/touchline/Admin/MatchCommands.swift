@@ -9,8 +9,9 @@ extension Command {
             "make or change a match",
             arguments: [match],
             options: [
-                Option("--bundle", "BUNDLE", "the app's bundle id"), Option("--type", "TYPE", "its activity type"),
-                Option("--kickoff-at", "TIME", "RFC 3339: 2026-07-19T19:00:00Z"),
+                Option("--bundle", "BUNDLE", isRequired: true, "the app's bundle id"),
+                Option("--type", "TYPE", isRequired: true, "its activity type"),
+                Option("--kickoff-at", "TIME", isRequired: true, "RFC 3339: 2026-07-19T19:00:00Z"),
                 Option("--content-state", "JSON|@FILE", "the first one"),
                 Option("--topics", "LIST", "split by commas: team:arg,competition:wc-2026"),
                 Option("--status", "STATUS", "scheduled, postponed or abandoned"),

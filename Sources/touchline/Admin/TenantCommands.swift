@@ -48,7 +48,7 @@ extension Command {
             "key create",
             "make an API key of a tenant; its secret is shown once",
             options: [
-                Option("--role", "ROLE", "admin, feed, app or read"),
+                Option("--role", "ROLE", isRequired: true, "admin, feed, app or read"),
                 Option("--expires-at", "TIME", "RFC 3339; else it does not expire"),
             ],
             example: "touchline key create --tenant t_01 --role feed"

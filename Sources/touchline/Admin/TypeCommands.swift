@@ -7,7 +7,7 @@ extension Command {
             "declare an activity type and what its content state holds",
             arguments: [Argument("BUNDLE", "the app's"), Argument("TYPE", "the ActivityAttributes type")],
             options: [
-                Option("--content-state", "JSON|@FILE", "its contract: names and types"),
+                Option("--content-state", "JSON|@FILE", isRequired: true, "its contract: names and types"),
                 Option("--attributes", "JSON|@FILE", "the contract of its attributes"),
             ],
             example:

@@ -36,7 +36,7 @@ struct HelpText {
             usage: touchline \(noun) VERB [options]
 
             \(columns(own.map { ($0.name, $0.summary) }))
-            example: \(own.first?.example ?? "")
+            \(own.first.map(example) ?? "")
 
             """
     }
@@ -53,16 +53,33 @@ struct HelpText {
             text += "\n" + columns(command.arguments.map { ($0.usage, $0.summary) })
         }
         if !command.options.isEmpty { text += "\n" + command.options.map(option).joined() }
-        return text + "\nexample: \(command.example)\n"
+        return text + "\n\(example(command))\n"
     }
 
     private func option(_ option: Option) -> String {
         let head = option.placeholder.map { "\(option.name) \($0)" } ?? option.name
-        var notes: [String] = []
+        var notes = option.isRequired ? ["required"] : []
         if let fallback = option.fallback { notes.append("default \(fallback)") }
         if let environment = option.environment { notes.append("or \(environment)") }
         let tail = notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"
         return columns([(head, option.summary + tail)])
+    }
+
+    /// The example, to be copied as it stands: a long one goes on behind a backslash.
+    private func example(_ command: Command) -> String {
+        var lines = ["example:"]
+        let words = command.example.split(separator: " ")
+        for (index, word) in words.enumerated() {
+            // An option stays beside its value.
+            let value = word.hasPrefix("--") && index + 1 < words.count ? words[index + 1].count + 1 : 0
+            let isFull = lines[lines.count - 1].count + 1 + word.count + value > width - 2
+            if isFull, word.hasPrefix("--") {
+                lines[lines.count - 1] += " \\"
+                lines.append("   ")
+            }
+            lines[lines.count - 1] += " " + word
+        }
+        return lines.joined(separator: "\n")
     }
 
     private func verbs(of noun: String) -> String {

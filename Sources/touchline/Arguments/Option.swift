@@ -8,6 +8,8 @@ struct Option: Sendable {
     let environment: String?
     /// The value when neither is given.
     let fallback: String?
+    /// The help says so; the command asks for it by ``Invocation/required(_:)``.
+    let isRequired: Bool
     /// One line for the help.
     let summary: String
 
@@ -17,12 +19,14 @@ struct Option: Sendable {
         _ placeholder: String,
         environment: String? = nil,
         default fallback: String? = nil,
+        isRequired: Bool = false,
         _ summary: String
     ) {
         self.name = name
         self.placeholder = placeholder
         self.environment = environment
         self.fallback = fallback
+        self.isRequired = isRequired
         self.summary = summary
     }
 
@@ -32,6 +36,7 @@ struct Option: Sendable {
         placeholder = nil
         self.environment = environment
         fallback = nil
+        isRequired = false
         self.summary = summary
     }
 

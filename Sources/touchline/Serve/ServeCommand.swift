@@ -44,7 +44,7 @@ extension Command {
                 "--data",
                 "DIR",
                 environment: "TOUCHLINE_DATA",
-                "the data folder (default /var/lib/touchline as root, else $XDG_STATE_HOME/touchline)"
+                "the data folder; else ~/.local/state/touchline, as root /var/lib/touchline"
             ),
             Option(
                 "--database-connections",
