@@ -6,10 +6,13 @@ struct AnswerView: Sendable {
     struct Column: Sendable {
         let title: String
         let member: String
+        /// The member holds the first and the last: `[3, 5]` is shown as 3–5, `[3, 3]` as 3.
+        let isRange: Bool
 
-        init(_ title: String, _ member: String) {
+        init(_ title: String, _ member: String, isRange: Bool = false) {
             self.title = title
             self.member = member
+            self.isRange = isRange
         }
     }
 
@@ -29,7 +32,7 @@ struct AnswerView: Sendable {
             items.contains { if case .number? = find(columns[index].member, in: $0)?.content { true } else { false } }
         }
         var table = Table(columns.map(\.title), rightAligned: Set(numbers))
-        for item in items { table.add(columns.map { Self.show(find($0.member, in: item)) }) }
+        for item in items { table.add(columns.map { Self.show(find($0.member, in: item), isRange: $0.isRange) }) }
         Terminal.print(table.text)
         if case .string(let next)? = value.member("next")?.content {
             Terminal.complain("more: --after \(next)")
@@ -71,6 +74,12 @@ struct AnswerView: Sendable {
             return members.map { "\($0.name)=\(show($0.value))" }.joined(separator: " ")
         }
         return lines.contains(nil) ? [show(value)] : lines.compactMap(\.self)
+    }
+
+    private static func show(_ value: JSONValue?, isRange: Bool) -> String {
+        guard isRange, case .array(let ends)? = value?.content, ends.count == 2 else { return show(value) }
+        let (first, last) = (show(ends[0]), show(ends[1]))
+        return first == last ? first : "\(first)–\(last)"
     }
 
     private static func show(_ value: JSONValue?) -> String {

@@ -54,8 +54,8 @@ extension Command {
             arguments: [match],
             columns: [
                 .init("TARGET", "target"), .init("ENV", "environment"), .init("CADENCE", "cadence"),
-                .init("VERSIONS", "versions"), .init("STATE", "state"), .init("ACCEPTED", "accepted"),
-                .init("REMOVED", "removed"), .init("REFUSED", "refused"), .init("WAITING", "waiting"),
+                .init("VERSIONS", "versions", isRange: true), .init("STATE", "state"), .init("TAKEN", "accepted"),
+                .init("REMOVED", "removed"), .init("REFUSED", "refused"), .init("WAIT", "waiting"),
             ],
             items: "turns",
             isPaged: false,
