@@ -61,7 +61,8 @@ struct SimulatorFiles {
     }
 
     private static func makeTemporary() throws(SimulatorError) -> String {
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let wanted = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        let parent = wanted.isEmpty ? "/tmp" : wanted
         var template = Array("\(parent)/apns-simulator.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SimulatorError("cannot make a folder in \(parent)") }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -95,27 +95,34 @@ struct SimulatorOptions {
     }
 
     static let help = """
-        usage: apns-simulator [--dir DIR] [--lean] [--profile observed|documented] [--rtt MS] [--seed N] [--ready-file FILE]
+        usage: apns-simulator [options]
 
-        A faithful Apple Push Notification service for one machine: for each environment a push and broadcast listener and
-        a management listener (HTTP/2 over TLS, on 127.0.0.1), and a control API that scripts faults and shows phones.
+        A faithful Apple Push Notification service for one machine: for each environment
+        a push and broadcast listener and a management listener (HTTP/2 over TLS, on
+        127.0.0.1), and a control API that scripts faults and shows phones.
 
-          --dir DIR                 certificates and the credential's .p8 are written there (else a temporary folder,
-                                    removed at the end)
-          --lean                    accept pushes unread, as a light sink for measuring senders
-          --profile observed        the strings of the live service where they differ from Apple's pages (the default);
-                    documented      those of Apple's pages
-          --rtt MS                  delay every byte of the answers by a round trip
-          --seed N                  the same channel ids, ids and shares of faults in every run
-          --ready-file FILE         written when all listeners take connections: addresses, ca_file, credential, as JSON
-          --production-push PORT, --production-manage PORT, --sandbox-push PORT, --sandbox-manage PORT, --control PORT
-                                    ports; free ones unless given
-          --team-id ID, --key-id ID the names of the credential (SIMTEAM001, SIMKEY0001)
-          --max-streams N           the stream limit after the first valid provider token (1000)
-          --initial-streams N       before that (1, as Apple); for load generators that do not know to wait
-          --keep-stream-limit       do not lower the limit to 1 after a rejected push
+          --dir DIR             certificates and the credential's .p8 are written there
+                                (else a temporary folder, removed at the end)
+          --ready-file FILE     written when all listeners take connections: addresses,
+                                ca_file, credential, as JSON
+          --production-push PORT, --production-manage PORT,
+          --sandbox-push PORT, --sandbox-manage PORT, --control PORT
+                                ports; free ones unless given
+          --team-id ID, --key-id ID
+                                the names of the credential (SIMTEAM001, SIMKEY0001)
+          --profile observed|documented
+                                the strings of the live service where they differ from
+                                Apple's pages (the default), or those of Apple's pages
+          --rtt MS              delay every byte of the answers by a round trip
+          --seed N              the same channel ids, ids and shares of faults each run
+          --lean                accept pushes unread: a light sink for measuring senders
+          --max-streams N       the stream limit after the first valid provider token
+                                (1000)
+          --initial-streams N   before that (1, as Apple); for load generators that do
+                                not know to wait
+          --keep-stream-limit   do not lower the limit to 1 after a rejected push
           --disconnect-after-bad-tokens N
-                                    end a connection that produced so many BadDeviceToken
+                                end a connection that produced so many BadDeviceToken
 
         example: apns-simulator --seed 1 --ready-file /tmp/apns.json
                  curl http://127.0.0.1:<control port>/_sim/counts
