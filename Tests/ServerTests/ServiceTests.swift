@@ -109,7 +109,9 @@ struct ServiceTests {
             #expect(try await service.get("/readyz", metrics: true).status == 200)
             #expect(try await service.get("/v1/tenants").status == 401)
             let metrics = try await service.get("/metrics", metrics: true)
-            #expect(String(decoding: metrics.body, as: UTF8.self).contains("touchline_database_reachable 1"))
+            let text = String(decoding: metrics.body, as: UTF8.self)
+            #expect(text.contains("touchline_database_reachable 1"))
+            #expect(text.contains(#"touchline_pushes_total{outcome="accepted"} 0"#))
         }
         // Again, on tables that are there.
         try await RunningService.with { service in

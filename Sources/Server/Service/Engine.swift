@@ -59,6 +59,9 @@ struct Engine: Sendable {
     /// After a commit that made something due. Cheap, from anywhere.
     func wake() { bell.ring() }
 
+    /// What was pushed so far, and what is under way; nil in a process that sends nothing.
+    var pushes: PoolCounts? { sending?.pool.counts }
+
     /// Runs until cancelled.
     func run() async {
         await withTaskGroup(of: Void.self) { group in

@@ -48,7 +48,7 @@ struct Listeners: Sendable {
                 let metrics = try await HTTPServer.start(
                     configuration,
                     loops: [loops[0]],
-                    handler: Monitoring(store: store).handler
+                    handler: Monitoring(store: store, pushes: { engine.pushes }).handler
                 )
                 let address = Settings.HostPort(host: settings.metricsListen.host, port: metrics.port)
                 return Listeners(url: url, metricsURL: "http://\(address)", api: api, metrics: metrics)
