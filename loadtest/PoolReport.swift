@@ -147,7 +147,7 @@ struct PoolReport {
         )
     }
 
-    /// Names as the surfaces have them.
+    /// What `--json` writes.
     private struct Figures: Encodable {
         struct Sink: Encodable {
             let cpu_us_per_push: Double?

@@ -82,7 +82,7 @@ extension Lane {
 
     private func draining(_ debug: String) {
         if !debug.isEmpty {
-            // JSON, a sentence or nothing (contract 1.2); it comes from outside, and goes into somebody's log.
+            // JSON, a sentence or nothing; it comes from outside, and goes into somebody's log.
             let printable = debug.unicodeScalars.filter { $0.isASCII && $0.value >= 0x20 && $0.value != 0x7F }
             hooks.connectionFailed("APNs drains it: \(String(String.UnicodeScalarView(printable)))")
         }

@@ -43,7 +43,7 @@ package final class SenderPool: Sendable {
     package func send(_ batch: PushBatch) async -> [Outcome] {
         guard let first = batch.recipients.first else { return [] }
         guard batch.deadline > .now else { return Array(repeating: .notProcessed, count: batch.recipients.count) }
-        // Refused before any request (contract section 8, client rule 8).
+        // APNs would answer 413 to each of them.
         guard batch.payload.count <= first.route.payloadLimitBytes else {
             return Array(repeating: .tooLarge, count: batch.recipients.count)
         }

@@ -50,7 +50,7 @@ struct Phone {
         return lastStampOrNone == stamp
     }
 
-    /// A push arrives (contract 6.3 and 6.4): after the end nothing counts; an urgent one over the budget is throttled in
+    /// A push arrives: after the end nothing counts; an urgent one over the budget is throttled in
     /// silence; one that is older than what is shown, or does not decode, is dropped.
     mutating func receive(_ push: PhonePush, now: Int64) {
         pushes &+= 1

@@ -29,7 +29,6 @@ struct Listeners: Sendable {
                     )
                 }
                 // Bulk lines are streamed, with a limit of their own; nothing else is that large.
-                configuration.limits.maxBodyBytes = 1 << 20
                 configuration.refuse = API.refusal
                 configuration.limits.maxBodyBytes = API.maxBodyBytes
                 let calls = API(store: store, wake: { engine.wake() })

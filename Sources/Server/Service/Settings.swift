@@ -1,6 +1,6 @@
 package import APNsProtocol
 
-/// What a person who runs the service can choose; `surfaces.md` 1 has the names.
+/// What a person who runs the service can choose: the options of `touchline serve`.
 package struct Settings: Equatable, Sendable {
     /// Parts of the service, for processes that take only some of them.
     package enum Role: String, CaseIterable, Sendable {
