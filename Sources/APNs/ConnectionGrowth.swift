@@ -44,6 +44,11 @@ struct ConnectionGrowth: Sendable {
         notBefore = now + backOff.failed(random: random)
     }
 
+    /// A connection ended soon after it had answered: the next waits a moment, which does not grow.
+    mutating func rest(until instant: ContinuousClock.Instant) {
+        notBefore = max(notBefore ?? instant, instant)
+    }
+
     /// A connection answered a request.
     mutating func succeeded() {
         backOff.succeeded()

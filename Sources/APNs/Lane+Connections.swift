@@ -96,9 +96,11 @@ extension Lane {
             counters.connectionsFailed.add(1)
             hooks.connectionFailed(error.description)
         }
-        // A peer that ends young connections is not asked again at once.
-        if !entry.isProven || .now - entry.openedAt < .seconds(1) {
+        if !entry.isProven {
             growth.failed(now: .now, random: .random(in: 0..<1))
+        } else if .now - entry.openedAt < .seconds(1) {
+            // A peer that ends young connections is not asked again at once.
+            growth.rest(until: .now + configuration.firstReconnect * .random(in: 0.2..<0.4))
         }
         scheduleDispatch()
     }

@@ -4,14 +4,19 @@ internal import HTTP2
 /// What becomes of a push when its request has ended: an outcome, or another request.
 extension Lane {
     func ended(_ slot: Int, _ end: HTTP2StreamEnd, _ response: HTTP2ResponseRecord, on entry: LaneConnection) {
-        let (push, generation) = entry.end(slot: slot)
+        var (push, generation) = entry.end(slot: slot)
         inFlight -= 1
         counters.inFlight.set(inFlight)
         if entry.connection.openStreams == 0 { entry.idleSince = .now }
         switch end {
         case .answered: answered(push, generation: generation, response, on: entry)
         case .notProcessed:
-            if !entry.connection.isDraining { pause(entry) }
+            if !entry.connection.isDraining {
+                pause(entry)
+            } else if entry.isProven {
+                // A peer that takes some and then goes away gets ahead: the deadline is budget enough.
+                push.attempts -= 1
+            }
             resend(push, orElse: .notProcessed)
         case .reset(let code): finish(push, .unknown("stream reset, code \(code)"))
         case .lost: finish(push, .unknown("connection lost"))
