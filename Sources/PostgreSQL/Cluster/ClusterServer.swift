@@ -180,7 +180,7 @@ struct ClusterServer: Sendable {
             "shared_buffers=256MB", "max_wal_size=2GB", "checkpoint_timeout=15min", "wal_compression=on",
             "random_page_cost=1.1", "jit=off", "log_min_messages=warning", "log_line_prefix=%m [%p] ",
             "timezone=UTC", "log_timezone=UTC", "autovacuum_naptime=15s", "cluster_name=touchline",
-            "idle_in_transaction_session_timeout=60s",
+            "idle_in_transaction_session_timeout=60s", "wal_writer_delay=20ms",
         ]
         if configuration.isDisposable { settings += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] }
         return settings
