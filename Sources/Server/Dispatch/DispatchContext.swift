@@ -27,6 +27,9 @@ package struct DispatchConfiguration: Sendable {
     package var stragglersAtOnce = 500
     package var stragglerLease: Duration = .seconds(15)
 
+    /// Is told in a sentence what keeps dispatching from its work, the same sentence at most once a minute.
+    package var report: (@Sendable (String) -> Void)?
+
     package init(owner: String) {
         self.owner = owner
     }
@@ -69,6 +72,19 @@ final class DispatchContext: Sendable {
 
     func beginDraining() {
         draining.store(true, ordering: .relaxed)
+    }
+
+    /// An error is waited out, and nobody else would learn of it.
+    func report(_ error: StoreError) {
+        guard let report = configuration.report, !isDraining, !Task.isCancelled else { return }
+        let (sentence, now) = (error.description, ContinuousClock.now)
+        let isNew = reported.withLock { reported in
+            if let last = reported[sentence], now - last < .seconds(60) { return false }
+            if reported.count >= 100 { reported = [:] }
+            reported[sentence] = now
+            return true
+        }
+        if isNew { report(sentence) }
     }
 
     /// For one call of the store.

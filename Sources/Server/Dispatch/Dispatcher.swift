@@ -56,7 +56,7 @@ package final class Dispatcher: Sendable {
             while !Task.isCancelled {
                 await bell.targets.wait(atMost: pause)
                 if Task.isCancelled || context.isDraining { break }
-                do {
+                do throws(StoreError) {
                     let (records, next) = try await claim()
                     pause = min(next ?? context.configuration.poll, context.configuration.poll)
                     for record in records {
@@ -64,6 +64,7 @@ package final class Dispatcher: Sendable {
                         group.addTask { await self.runUnderLease(record) }
                     }
                 } catch {
+                    context.report(error)
                     pause = .milliseconds(500)
                 }
             }
@@ -123,6 +124,7 @@ package final class Dispatcher: Sendable {
                 try await runner.run()
             }
         } catch {
+            context.report(error)
             // Whoever claims the target goes on from its cursor: soon, if the database hears this, else when the lease
             // runs out.
             try? await context.store.giveBack(record, after: .milliseconds(500), by: .now + .seconds(1))
@@ -167,7 +169,7 @@ package final class Dispatcher: Sendable {
                 }
                 if Task.isCancelled || context.isDraining { break }
                 await slots.take(isUrgent: false)
-                do {
+                do throws(StoreError) {
                     let limit = context.configuration.stragglersAtOnce
                     let (claimed, next) = try await context.store.claimStragglers(
                         limit: limit,
@@ -182,6 +184,7 @@ package final class Dispatcher: Sendable {
                         slots.give()
                     }
                 } catch {
+                    context.report(error)
                     slots.give()
                     pause = .milliseconds(500)
                     mayHaveMore = false
@@ -201,8 +204,12 @@ package final class Dispatcher: Sendable {
         await withDiscardingTaskGroup { group in
             for stragglers in groups.values {
                 group.addTask {
-                    // Where the database fails, the claim runs out and they are due again.
-                    try? await StragglerRunner(context: self.context).run(stragglers)
+                    do throws(StoreError) {
+                        try await StragglerRunner(context: self.context).run(stragglers)
+                    } catch {
+                        // The claim runs out and they are due again.
+                        self.context.report(error)
+                    }
                 }
             }
         }

@@ -37,6 +37,8 @@ struct Engine: Sendable {
             return
         }
         let configuration = try Self.poolConfiguration(settings, loops)
+        var dispatching = DispatchConfiguration(owner: name)
+        dispatching.report = { Self.complain("dispatching waits: \($0)") }
         let tokens = StoredProviderTokens(store: store)
         let pool = SenderPool(configuration: configuration, providerTokens: tokens)
         let channels = ChannelManagement(configuration: configuration, providerTokens: tokens)
@@ -49,7 +51,7 @@ struct Engine: Sendable {
                     pool: pool,
                     channels: channels,
                     bell: bell,
-                    configuration: DispatchConfiguration(owner: name)
+                    configuration: dispatching
                 ) : nil,
             housekeeper: settings.roles.contains(.housekeeping)
                 ? Housekeeper(store: store, channels: channels, bell: bell) : nil
@@ -91,6 +93,10 @@ struct Engine: Sendable {
         }
     }
 
+    private static func complain(_ sentence: String) {
+        "touchline: \(sentence)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
+    }
+
     private static func poolConfiguration(
         _ settings: Settings,
         _ loops: [EventLoop]
@@ -104,9 +110,7 @@ struct Engine: Sendable {
         do {
             let tls = try TLSContext.client(caFile: settings.apnsCAFile)
             var configuration = SenderPoolConfiguration(endpoints: endpoints, tls: tls, loops: loops)
-            configuration.report = { sentence in
-                "touchline: APNs: \(sentence)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
-            }
+            configuration.report = { complain("APNs: \($0)") }
             return configuration
         } catch {
             throw ServiceFault("the roots that APNs is trusted by: \(error)", hint: "See --apns-ca.")
