@@ -115,6 +115,8 @@ extension Store {
         return Deliveries(version: row.int(0), mergedVersions: row.int(1), turns: results[1].map(Delivery.init))
     }
 
+    private static let isNewestTokenLine = "l.kind = 'tokens' AND row_number() OVER newest = 1"
+
     /// Finished turns, then what runs or waits; stragglers that wait are counted with their shard's newest line.
     private static let turnsSQL = """
         WITH lines AS (
@@ -137,9 +139,10 @@ extension Store {
             WHERE s.tenant_id = $1 AND s.match_id = $2 GROUP BY 1, 2, 3
         )
         SELECT l.kind, l.environment, l.cadence, l.shard, l.from_version, l.to_version, l.state, l.priority,
-               l.wanted, l.accepted, l.removed, l.refused, l.given_up, l.resent, l.downgraded, l.first_push_at,
+               l.wanted + CASE WHEN \(isNewestTokenLine) THEN coalesce(w.tokens, 0) ELSE 0 END,
+               l.accepted, l.removed, l.refused, l.given_up, l.resent, l.downgraded, l.first_push_at,
                l.last_push_at,
-               CASE WHEN l.kind = 'tokens' AND row_number() OVER newest = 1 THEN coalesce(w.tokens, 0) ELSE 0 END,
+               CASE WHEN \(isNewestTokenLine) THEN coalesce(w.tokens, 0) ELSE 0 END,
                (extract(epoch FROM l.first_push_at - l.accepted_at) * 1000)::bigint,
                (extract(epoch FROM l.last_push_at - l.accepted_at) * 1000)::bigint
         FROM lines l LEFT JOIN waiting w USING (environment, cadence, shard)

@@ -93,7 +93,6 @@ struct ChannelRunner {
         case .checkChannel(let reason):
             try await check(channel, reason: reason, plan: plan, state: state)
         case .removeToken, .setTokenAside, .giveUp:
-            record.counts.refused += 1
             record.counts.givenUp += 1
             try await finish(plan, state)
         }
@@ -129,7 +128,6 @@ struct ChannelRunner {
                 try await release(after: nil, seen: state.head.version)
                 return
             }
-            record.counts.refused += 1
             record.counts.givenUp += 1
             try await context.store.channelFailed(
                 channel,

@@ -32,9 +32,7 @@ struct PageReport {
                 result.refused.append((row, reason))
             case .stopApp(let reason): stop = reason
             case .retry(let failure): failures.append((row, failure))
-            case .checkChannel, .giveUp:
-                counts.refused += 1
-                counts.givenUp += 1
+            case .checkChannel, .giveUp: counts.givenUp += 1
             }
         }
     }
@@ -48,8 +46,9 @@ struct PageReport {
         failures.map { RetryRule.delay(after: $0.failure, attempt: attempt, isUrgent: isUrgent) }.max() ?? .seconds(1)
     }
 
-    /// Leaves each failure to a push of its own.
+    /// Leaves each failure to a push of its own, which is counted with that.
     mutating func leaveStragglers(version: Int64, isUrgent: Bool, alertVersion: Int64) {
+        counts.wanted -= failures.count
         result.stragglers = failures.map { row, failure in
             Straggler(
                 activity: row.activity,

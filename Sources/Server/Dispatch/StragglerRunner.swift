@@ -101,16 +101,14 @@ struct StragglerRunner {
                 if state.head.isEnd { ended.append(straggler.row.activity) }
             case .removeToken: count.removed = 1
             case .setTokenAside: count.refused = 1
-            case .checkChannel, .giveUp:
-                count.refused = 1
-                count.givenUp = 1
+            case .checkChannel, .giveUp: count.givenUp = 1
             case .stopApp: continue
             case .retry:
-                count.wanted = 0
                 count.resent = 1
                 if straggler.attempts >= RetryRule.attempts {
                     count.givenUp = 1
                 } else if let failure = failures[straggler.row.number] {
+                    count.wanted = 0
                     result.stragglers.append(again(straggler, failure, as: group, state: state))
                     counts[straggler.target, default: TurnCounts()] += count
                     continue
