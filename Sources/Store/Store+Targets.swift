@@ -131,9 +131,11 @@ extension Store {
         )
     }
 
-    /// Marks everything of an app that is behind as due: after a pause, a stop or a new credential.
+    /// Marks everything of an app that is behind as due, channels that could not be made included: after a pause, a stop or
+    /// a new credential.
     package func markBehind(_ app: AppKey, by deadline: ContinuousClock.Instant) async throws(StoreError) {
-        _ = try await query(
+        let key: [PGValue] = [.text(app.tenant), .text(app.bundle), .text(app.environment.rawValue)]
+        let targets = PGStatement(
             """
             UPDATE targets t SET due_at = clock_timestamp(), backoff = 0
             FROM matches m
@@ -141,9 +143,18 @@ extension Store {
               AND t.environment = $3 AND m.version > t.reached_version
               AND (t.due_at IS NULL OR t.due_at > clock_timestamp())
             """,
-            [.text(app.tenant), .text(app.bundle), .text(app.environment.rawValue)],
-            by: deadline
+            key
         )
+        // One without an attempt waits for its match's kick-off.
+        let channels = PGStatement(
+            """
+            UPDATE channels SET next_at = clock_timestamp()
+            WHERE tenant_id = $1 AND bundle = $2 AND environment = $3 AND state = 'pending' AND attempts > 0
+              AND (next_at IS NULL OR next_at > clock_timestamp())
+            """,
+            key
+        )
+        _ = try await pipeline([targets, channels], by: deadline)
     }
 
     private static func prefixed(_ columns: String) -> String {

@@ -32,6 +32,22 @@ struct OutcomeTests {
             let deliveries = try #require(try await engine.store.deliveries(of: engine.key, by: EngineFixture.soon))
             let sums = deliveries.turns.reduce(into: TurnCounts()) { $0 += $1.counts }
             #expect(sums.accepted == 28 && sums.removed == 1 && sums.refused == 1)
+            #expect(sums.wanted == 30)
+        }
+    }
+
+    @Test("what helps nobody is given up, counted once, and not sent again before the next version")
+    func givenUp() async throws {
+        var options = EngineFixture.Options()
+        options.faults =
+            #"{"rules":[{"on":{"route":"device","times":3},"do":{"status":400,"reason":"NeverHeardOf"}}]}"#
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...30)
+            try await engine.event(1, importance: .key)
+            try await engine.untilSettled()
+            let deliveries = try #require(try await engine.store.deliveries(of: engine.key, by: EngineFixture.soon))
+            let sums = deliveries.turns.reduce(into: TurnCounts()) { $0 += $1.counts }
+            #expect(sums.wanted == 30 && sums.accepted == 27 && sums.givenUp == 3 && sums.refused == 0)
         }
     }
 
@@ -115,6 +131,13 @@ struct OutcomeTests {
             engine.bell.ring()
             try await engine.until("SELECT channels_stopped LIKE '%Broadcast%' FROM apps")
             #expect(try await engine.value("SELECT state FROM channels") == "pending")
+
+            await engine.simulator.setBroadcast(true, bundle: EngineFixture.bundle, in: .production)
+            _ = try await engine.store.owner(by: EngineFixture.soon, "UPDATE apps SET channels_stopped = NULL")
+            let state = try await engine.store.matchState(engine.key, in: .production, by: EngineFixture.soon)
+            try await engine.store.markBehind(try #require(state?.app).key, by: EngineFixture.soon)
+            engine.bell.ring()
+            try await engine.until("SELECT state = 'open' FROM channels")
         }
     }
 }
