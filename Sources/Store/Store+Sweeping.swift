@@ -43,12 +43,10 @@ extension Store {
             target.match.parameters + [
                 .text(target.environment.rawValue), .text(target.cadence.rawValue), .int(target.shard),
             ]
-        // Without sorting, only the sweep's own index is left, whatever the planner believes of an unread table.
-        let byIndexOrder = PGStatement("SELECT set_config('enable_sort', 'off', true)")
         let results = try await pipeline(
             [
                 MatchState.statement(target.match, target.environment),
-                byIndexOrder,
+                Self.byIndexOrder,
                 PGStatement(
                     """
                     SELECT row_no, activity, token FROM activities
@@ -84,6 +82,30 @@ extension Store {
                 highestRow: results[3].first?.int(0) ?? 0
             )
         )
+    }
+
+    /// Without sorting, only the sweep's own index is left, whatever the planner believes of an unread table.
+    private static let byIndexOrder = PGStatement("SELECT set_config('enable_sort', 'off', true)")
+
+    /// How many tokens a shard has, as far as `most`.
+    package func countTokens(
+        of target: TargetKey,
+        upTo most: Int,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Int {
+        let count = PGStatement(
+            """
+            SELECT count(*) FROM (
+                SELECT FROM activities
+                WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND shard = $5
+                  AND refused_reason IS NULL
+                ORDER BY row_no LIMIT $6) AS counted
+            """,
+            target.match.parameters + [
+                .text(target.environment.rawValue), .text(target.cadence.rawValue), .int(target.shard), .int(most),
+            ]
+        )
+        return Int(try await pipeline([Self.byIndexOrder, count], by: deadline)[1].first?.int(0) ?? 0)
     }
 
     /// Reads a match and its app in `environment`.

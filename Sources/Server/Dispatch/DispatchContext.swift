@@ -15,6 +15,8 @@ package struct DispatchConfiguration: Sendable {
     package var pageSize = 500
     /// Pages of one sweep that are read and not yet committed.
     package var pagesPerTarget = 8
+    /// The part of a shard that they may be at most, unless a page would become too small: one in so many.
+    package var windowShare = 12
     /// The same over all sweeps of the process: with `pageSize`, what a crash sends twice at most.
     package var pagesAtOnce = 16
     /// Targets that run at a time.
@@ -51,6 +53,7 @@ final class DispatchContext: Sendable {
     /// So many channels gone within a minute are no accident.
     private static let manyChannels = 10
     private let draining = Atomic(false)
+    private let reported = Mutex<[String: ContinuousClock.Instant]>([:])
 
     init(
         store: Store,

@@ -13,6 +13,7 @@ struct SweepRunner {
     private var record: TargetRecord
     /// As it will stand when all pages in flight are committed.
     private var planned: Sweep
+    private var fullWindow: SweepWindow
     private var flying = 0
     private var nextRead = 0
     private var fastest: Duration?
@@ -55,6 +56,11 @@ struct SweepRunner {
         self.context = context
         self.record = record
         planned = record.sweep
+        fullWindow = SweepWindow(tokens: 0, context.configuration)
+    }
+
+    private var window: SweepWindow {
+        record.backoff > 0 ? .probing(context.configuration) : fullWindow
     }
 
     /// Runs until the target is released, or its lease is lost.
@@ -76,8 +82,14 @@ struct SweepRunner {
     }
 
     private mutating func work(in group: inout TaskGroup<SentPage>) async throws(StoreError) {
+        let tokens = try await context.store.countTokens(
+            of: record.key,
+            upTo: SweepWindow.enough(context.configuration),
+            by: context.storeDeadline
+        )
+        fullWindow = SweepWindow(tokens: tokens, context.configuration)
         while true {
-            while ending == nil, flying < window, await mayRead() {
+            while ending == nil, flying < min(window.pages, pagesForDistance), await mayRead() {
                 guard let page = try await readPageOrGivePermit() else { continue }
                 flying += 1
                 nextRead += 1
@@ -98,7 +110,7 @@ struct SweepRunner {
 
     /// How many pages may be under way: as many as keep APNs busy at its distance, and no more, since they are what a
     /// crash sends twice. The fastest page tells the distance; later ones have queued behind each other.
-    private var window: Int {
+    private var pagesForDistance: Int {
         guard let fastest else { return 3 }
         return min(3 + Int(fastest / .milliseconds(8)), context.configuration.pagesPerTarget)
     }
@@ -139,7 +151,7 @@ struct SweepRunner {
         let read = try await context.store.readPage(
             of: record.key,
             planned.nextRange,
-            limit: context.configuration.pageSize,
+            limit: window.pageSize,
             by: context.storeDeadline
         )
         guard let read, let app = read.state.app, !read.state.isBlocked(for: .tokens) else {

@@ -93,6 +93,7 @@ struct EngineFixture: Sendable {
     ) -> Dispatcher {
         var configuration = DispatchConfiguration(owner: owner)
         configuration.pageSize = options.pageSize
+        configuration.windowShare = 1
         configuration.lease = options.lease
         configuration.poll = .milliseconds(200)
         configuration.pushDeadline = .seconds(15)

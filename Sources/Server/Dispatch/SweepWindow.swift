@@ -1,0 +1,40 @@
+/// How much of a sweep may be read and not yet committed, which is what a crash sends twice.
+struct SweepWindow: Equatable {
+    /// Tokens of a page.
+    let pageSize: Int
+    /// Pages in flight.
+    let pages: Int
+
+    /// Pages smaller than this cost more in round trips than they save.
+    private static let leastPage = 100
+    private static let comfortablePage = 200
+    /// The smallest page whose failures can be told from single tokens'.
+    private static let probe = 20
+
+    /// A twelfth of the shard, so that what a crash doubles stays below a tenth of a small shard too.
+    ///
+    /// - Parameters:
+    ///   - tokens: Of the shard; more than ``enough(_:)`` count as that.
+    ///   - configuration: The most that is allowed.
+    init(tokens: Int, _ configuration: DispatchConfiguration) {
+        let most = configuration.pageSize
+        let budget = tokens / configuration.windowShare
+        pages = min(max(budget / min(most, Self.comfortablePage), 1), configuration.pagesPerTarget)
+        pageSize = min(max(budget / pages, Self.leastPage), most)
+    }
+
+    private init(pageSize: Int, pages: Int) {
+        self.pageSize = pageSize
+        self.pages = pages
+    }
+
+    /// After an outage one small page tries whether it is over: each attempt is sent again, accepted pushes included.
+    static func probing(_ configuration: DispatchConfiguration) -> SweepWindow {
+        SweepWindow(pageSize: min(probe, configuration.pageSize), pages: 1)
+    }
+
+    /// From here on, more tokens make no difference.
+    static func enough(_ configuration: DispatchConfiguration) -> Int {
+        configuration.windowShare * configuration.pagesPerTarget * configuration.pageSize
+    }
+}
