@@ -100,6 +100,7 @@ struct ControlAPITests {
             )
             #expect(page.fields["content-type"] == "text/html; charset=utf-8")
             #expect(page.text.contains("&lt;b&gt;"))
+            await browser.close()
         }
     }
 }

@@ -11,6 +11,7 @@ struct SimulatorBench: Sendable {
     let simulator: APNsSimulator
     let loop: EventLoop
     let authorization: String
+    private let clients = OpenClients()
 
     /// Runs a body against a simulator of its own.
     static func with<Result: Sendable>(
@@ -30,7 +31,14 @@ struct SimulatorBench: Sendable {
                 loop: loop,
                 authorization: "bearer \(header).\(claims).\(Base64URL.encode(signature))"
             )
-            return try await body(bench)
+            do {
+                let result = try await body(bench)
+                await bench.clients.closeAll()
+                return result
+            } catch {
+                await bench.clients.closeAll()
+                throw error
+            }
         }
     }
 
@@ -40,7 +48,7 @@ struct SimulatorBench: Sendable {
     ) async throws -> HTTP2Client {
         var configuration = HTTP2ClientConfiguration()
         configuration.firstRequestAlone = true
-        return try await HTTP2Client.connect(
+        let client = try await HTTP2Client.connect(
             host: "localhost",
             port: simulator.port(environment, role),
             tls: try TLSContext.client(caFile: simulator.caFile),
@@ -48,6 +56,8 @@ struct SimulatorBench: Sendable {
             by: .now + .seconds(10),
             configuration: configuration
         )
+        await clients.add(client)
+        return client
     }
 
     func device(_ token: String, _ fields: HTTPFields = [:], body: String = SimulatorBench.payload(1)) -> HTTPRequest {
@@ -121,5 +131,17 @@ extension HTTP2Client {
     /// Sends with a deadline that no healthy exchange needs.
     func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
         try await send(request, by: .now + .seconds(10))
+    }
+}
+
+/// Closed before their loop ends: a connection that is left open there would never be let go.
+private actor OpenClients {
+    private var clients: [HTTP2Client] = []
+
+    func add(_ client: HTTP2Client) { clients.append(client) }
+
+    func closeAll() async {
+        for client in clients { await client.close() }
+        clients = []
     }
 }

@@ -1,33 +1,23 @@
-import Foundation
+import EventLoop
 
 /// Runs the real curl.
 struct Curl: Sendable {
     let exitCode: Int32
     let output: String
 
-    struct NotInstalled: Error, CustomStringConvertible {
-        var description: String { "curl is not installed; these tests need the Debian package of that name" }
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
     }
 
     static func run(_ arguments: [String]) async throws -> Curl {
-        let path = "/usr/bin/curl"
-        guard FileManager.default.isExecutableFile(atPath: path) else { throw NotInstalled() }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = ["--silent", "--show-error", "--max-time", "20"] + arguments
-        let output = FileManager.default.temporaryDirectory.appending(path: "touchline-\(UUID().uuidString)")
-        _ = FileManager.default.createFile(atPath: output.path, contents: nil)
-        defer { try? FileManager.default.removeItem(at: output) }
-        let handle = try FileHandle(forWritingTo: output)
-        process.standardOutput = handle
-        process.standardError = handle
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch {
-                process.terminationHandler = nil
-                continuation.resume(throwing: error)
-            }
+        guard let path = ChildProcess.find("curl") else {
+            throw Failure(description: "curl is not installed; these tests need the Debian package of that name")
         }
-        return Curl(exitCode: process.terminationStatus, output: try String(contentsOf: output, encoding: .utf8))
+        let options = ChildProcess.Options(path, ["--silent", "--show-error", "--max-time", "20"] + arguments)
+        let (ending, output) = try await ChildProcess.run(options, by: .now + .seconds(60))
+        guard case .exited(let code) = ending else {
+            throw Failure(description: "curl ended as \(String(describing: ending)): \(output)")
+        }
+        return Curl(exitCode: code, output: output)
     }
 }
