@@ -33,6 +33,7 @@ package final class Transport {
     private var isBlocked = false  // The kernel's buffer is full; epoll will tell.
     private var owesWritable = false
     private var isReadingPaused = false
+    private var isInputOver = false
     private var readAgain: TimerID?
     private var finished: (() -> Void)?
     private var keptAlive: Transport?
@@ -138,7 +139,7 @@ package final class Transport {
     }
 
     package func resumeReading() {
-        guard isReadingPaused else { return }
+        guard isReadingPaused, !isInputOver else { return }
         isReadingPaused = false
         updateInterest()
         readSoon()
@@ -231,11 +232,18 @@ package final class Transport {
             case .wantsWrite:
                 isBlocked = true
                 return updateInterest()
-            case .closed: return end(.closedByPeer)
+            case .closed: return inputEnded()
             case .failed(let error): return end(.tls(error))
             }
         }
         readSoon()
+    }
+
+    private func inputEnded() {
+        guard tls == nil else { return end(.closedByPeer) }
+        isInputOver = true
+        pauseReading()
+        if handlers?.inputEnded() != true { end(.closedByPeer) }
     }
 
     private func readOnce() -> TLSSession.Progress {

@@ -32,6 +32,8 @@ package struct TransportHandlers {
     package var bytes: (UnsafeRawBufferPointer) -> Void
     /// After ``Transport/isBacklogged`` was true: there is room again.
     package var writable: () -> Void
+    /// Without TLS: the peer will send nothing more, and may still be reading. True: it is let, and who says so closes.
+    package var inputEnded: () -> Bool
     /// Once, and nothing after it. Not called for the owner's own `close()`.
     package var closed: (TransportCloseReason) -> Void
 
@@ -39,11 +41,13 @@ package struct TransportHandlers {
         handshakeDone: @escaping (_ alpn: String?) -> Void,
         bytes: @escaping (UnsafeRawBufferPointer) -> Void,
         writable: @escaping () -> Void,
+        inputEnded: @escaping () -> Bool = { false },
         closed: @escaping (TransportCloseReason) -> Void
     ) {
         self.handshakeDone = handshakeDone
         self.bytes = bytes
         self.writable = writable
+        self.inputEnded = inputEnded
         self.closed = closed
     }
 }

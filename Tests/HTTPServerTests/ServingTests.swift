@@ -39,6 +39,24 @@ struct ServingTests {
         }
     }
 
+    @Test(
+        "answers a client that has shut down its side, then closes",
+        arguments: [
+            ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", ["200"]),
+            ("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", ["200", "200"]),
+            ("GET / HTTP/1.1\r\n\r\n", ["400"]), ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx", []),
+        ]
+    )
+    func halfClosed(request: String, statuses: [String]) async throws {
+        try await withServer { server in
+            let client = try await RawClient(port: server.port)
+            await client.sendLast(request)
+            let answer = await client.receiveAll()
+            #expect(answer.split(separator: "HTTP/1.1 ").map { String($0.prefix(3)) } == statuses)
+            await client.close()
+        }
+    }
+
     @Test("cancels the handler of a client that has gone", arguments: ["HTTP/1.1", "HTTP/2", "HTTP/2 stream"])
     func cancellation(way: String) async throws {
         let handler = TestHandler()

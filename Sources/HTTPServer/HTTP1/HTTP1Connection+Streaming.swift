@@ -171,7 +171,10 @@ extension HTTP1Connection: HTTPStream {
                 withStream { $0.waiters.read(nil) }
                 break
             }
-            guard let event = parser.next() else { break }
+            guard let event = parser.next() else {
+                if isInputOver { return close() }
+                break
+            }
             switch event {
             case .bodyPart(let bytes): withStream { $0.waiters.read(bytes) }
             case .bodyEnded: withStream { $0.isBodyRead = true }

@@ -28,6 +28,8 @@ actor HTTP1Connection {
     private var state = State.open
     var handling: Handling?
     private(set) var isDraining = false
+    /// The client has shut down its side: what it has sent is answered, if it is soon.
+    private(set) var isInputOver = false
     private let readTimer: ServerDeadline
     private var timedPhase: HTTP1RequestParser.Phase?
     private let writeTimer: ServerDeadline
@@ -83,6 +85,7 @@ actor HTTP1Connection {
                     assumeIsolated { $0.received(bytes) }
                 },
                 writable: { [self] in assumeIsolated { $0.goOn() } },
+                inputEnded: { [self] in assumeIsolated { $0.inputEnded() } },
                 closed: { [self] _ in assumeIsolated { $0.close() } }
             )
         )
@@ -120,7 +123,7 @@ actor HTTP1Connection {
             }
         }
         guard state == .open else { return }
-        if handling == nil, isDraining, parser.phase == .idle { return finish() }
+        if handling == nil, isInputOver || (isDraining && parser.phase == .idle) { return finish() }
         if parser.bufferedBytes > Self.mostReadAhead { transport.pauseReading() } else { transport.resumeReading() }
         setReadDeadline()
     }
@@ -224,12 +227,29 @@ actor HTTP1Connection {
 
     /// Ends while the rest of a request may be on its way: closed now, the connection would be reset, and the answer lost.
     func lingerOn() {
+        if isInputOver { return finish() }
         state = .lingering
         transport.resumeReading()
         readTimer.set(.now + Self.linger)
     }
 
-    private func close() {
+    /// A client that has gone looks the same as one that only sends nothing more: it gets a moment for its answer.
+    ///
+    /// - Returns: false: nothing is owed.
+    private func inputEnded() -> Bool {
+        isInputOver = true
+        switch (state, handling) {
+        case (.closed, _): return false
+        case (.lingering, _), (.open, nil): finish()
+        case (.open, .whole):
+            timedPhase = .idle
+            readTimer.set(.now + Self.linger)
+        case (.open, .stream): goOn()
+        }
+        return true
+    }
+
+    func close() {
         guard state != .closed else { return }
         state = .closed
         readTimer.cancel()

@@ -6,6 +6,7 @@ import HTTP2
 actor RawClient {
     nonisolated let loop: EventLoop
     private var transport: Transport?
+    private var descriptor: Int32 = -1
     private var received: [UInt8] = []
     private var isClosed = false
     private var waiter: CheckedContinuation<Void, Never>?
@@ -31,6 +32,7 @@ actor RawClient {
             throw NoConnection()
         }
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        self.descriptor = descriptor
         transport = try Transport(
             adopting: descriptor,
             tls: nil,
@@ -117,6 +119,13 @@ actor RawClient {
     func close() {
         transport?.close()
         ended()
+    }
+
+    /// Sends `text`, shuts its own side down and goes on reading.
+    func sendLast(_ text: String) {
+        transport?.write(Array(text.utf8))
+        transport?.flush()
+        _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
     /// Closes when all that was sent has gone out.
