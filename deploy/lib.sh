@@ -41,10 +41,12 @@ ensure_packages() {
     mapfile -t missing < <(missing_packages "$@")
     ((${#missing[@]} > 0)) || return 0
     if ((EUID != 0)); then
+        local update=""
+        apt-cache show --no-all-versions "${missing[@]}" >/dev/null 2>&1 || update="apt-get update && "
         fail "these Debian packages are missing, and only root can install them: ${missing[*]}" \
             "As root, run this, then run $0 again:" \
             "" \
-            "    apt-get install -y --no-install-recommends ${missing[*]}" \
+            "    ${update}apt-get install -y --no-install-recommends ${missing[*]}" \
             "" \
             "($PWD/deploy/install-packages, as root, does the same, without the PostgreSQL cluster that Debian starts.)"
     fi
@@ -73,6 +75,10 @@ without_debian_cluster() {
     local drop_in="$folder/touchline-install.conf" made=()
     [[ -d "$base" ]] || made+=("$base")
     [[ -d "$folder" ]] || made+=("$folder")
+    # An interrupt waits for apt-get's end, and then for this function's.
+    local interrupted=""
+    trap 'interrupted=130' INT
+    trap 'interrupted=143' TERM HUP
     mkdir -p "$folder"
     printf 'create_main_cluster = false\n' >"$drop_in"
     "$@" || status=$?
@@ -81,6 +87,8 @@ without_debian_cluster() {
     for ((index = ${#made[@]} - 1; index >= 0; index--)); do
         rmdir --ignore-fail-on-non-empty "${made[index]}" 2>/dev/null || true
     done
+    trap - INT TERM HUP
+    [[ -z "$interrupted" ]] || exit "$interrupted"
     return "$status"
 }
 
@@ -102,11 +110,14 @@ find_swift() {
 
 # Runs after the packages are there: a toolchain that lacks its libraries cannot even print its version.
 check_swift() {
-    local text major minor status=0 temporary
+    local text major minor status=0 temporary=""
+    trap 'rm -rf "$temporary"; exit 130' INT
+    trap 'rm -rf "$temporary"; exit 143' TERM HUP
     # Even this leaves a temporary folder behind.
     temporary="$(mktemp -d)"
     text="$(TMPDIR="$temporary" "$swift" --version 2>&1)" || status=$?
     rm -rf "$temporary"
+    trap - INT TERM HUP
     ((status == 0)) || fail "$swift does not run:" "$text"
     [[ "$text" =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] || fail "$swift printed no version:" "$text"
     major="${BASH_REMATCH[1]}" minor="${BASH_REMATCH[2]}"
@@ -132,16 +143,36 @@ choose_build_folder() {
 # Runs the package manager, in a process group of its own: an interrupt reaches this script at once, which then ends all
 # of the build. Its temporary files are in the build folder, since it leaves some behind.
 swift_build() {
-    local status=0 group
-    mkdir -p "$build/tmp"
+    local status=0 group temporary="$build/tmp.$$"
+    mkdir -p "$temporary"
     set -m
-    TMPDIR="$build/tmp" "$swift" build --scratch-path "$build" "$@" </dev/null &
+    TMPDIR="$temporary" "$swift" build --scratch-path "$build" "$@" </dev/null &
     group=$!
     set +m
-    trap 'kill -TERM -- "-$group" 2>/dev/null || true; exit 130' INT
-    trap 'kill -TERM -- "-$group" 2>/dev/null || true; exit 143' TERM HUP
+    trap 'end_group "$group" "$temporary"; rm -rf "$temporary"; exit 130' INT
+    trap 'end_group "$group" "$temporary"; rm -rf "$temporary"; exit 143' TERM HUP
     wait "$group" || status=$?
     trap - INT TERM HUP
-    rm -rf "$build/tmp"
+    rm -rf "$temporary"
     return "$status"
+}
+
+# Ends a process group of Swift's, and waits until all that it started has ended. That is in groups of its own and known
+# by its TMPDIR: on SIGINT Swift ends its compilers, on SIGTERM it leaves them behind.
+end_group() {
+    local group="$1" temporary="$2" tries pids
+    trap '' INT TERM HUP
+    disown "$group" 2>/dev/null || true
+    kill -INT -- "-$group" 2>/dev/null || true
+    for ((tries = 0; tries < 100; tries++)); do
+        mapfile -t pids < <(grep -lsxzF "TMPDIR=$temporary" /proc/[0-9]*/environ | cut -d / -f 3)
+        ((${#pids[@]} > 0)) || break
+        # It does not hear the first while it still starts.
+        if ((tries >= 50)); then
+            kill -KILL "${pids[@]}" 2>/dev/null || true
+        elif ((tries >= 10)); then
+            kill -TERM "${pids[@]}" 2>/dev/null || true
+        fi
+        sleep 0.1
+    done
 }
