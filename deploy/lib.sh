@@ -11,6 +11,9 @@ toolchain_packages=(
     libuuid1 libxml2 tzdata
 )
 
+# The command line that the demo prints is one of curl's.
+demo_packages=(curl)
+
 # What the tests use beside that: other people's clients.
 test_packages=(curl procps)
 
