@@ -45,7 +45,7 @@ ensure_packages() {
     ((${#missing[@]} > 0)) || return 0
     if ((EUID != 0)); then
         local update=""
-        apt-cache show --no-all-versions "${missing[@]}" >/dev/null 2>&1 || update="apt-get update && "
+        apt_knows "${missing[@]}" || update="apt-get update && "
         fail "these Debian packages are missing, and only root can install them: ${missing[*]}" \
             "As root, run this, then run $0 again:" \
             "" \
@@ -60,12 +60,15 @@ ensure_packages() {
 # As root. The package lists are fetched only when apt does not know a package.
 install_packages() {
     export DEBIAN_FRONTEND=noninteractive
-    if ! apt-cache show --no-all-versions "$@" >/dev/null 2>&1; then update_package_lists; fi
+    apt_knows "$@" || update_package_lists
     without_debian_cluster apt_install "$@" && return
     say "trying again with fresh package lists"
     update_package_lists
     without_debian_cluster apt_install "$@" || fail "apt-get could not install: $*"
 }
+
+# Whether apt could install the packages by the lists that it has. Not `apt-cache show`: that also shows what was removed.
+apt_knows() { apt-get install -s -qq --no-install-recommends "$@" >/dev/null 2>&1; }
 
 update_package_lists() { apt-get update -q -o DPkg::Lock::Timeout=120 >&2 || fail "apt-get update failed: see its messages above"; }
 
