@@ -36,10 +36,16 @@ struct SourceTree {
         private static let levels: Set<String> = ["internal", "package", "public", "private", "fileprivate"]
     }
 
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// Any one file, by its path from the repository's root.
+    static func text(of path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
     /// Every Swift file of `folders`.
     static func files(in folders: [String] = ["Sources", "sql", "loadtest", "Tests"]) throws -> [File] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
         var files: [File] = []
         for folder in folders {
             let base = root.appending(path: folder)
