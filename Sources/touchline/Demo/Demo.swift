@@ -29,9 +29,9 @@ struct Demo: Sendable {
         let apns = try await services.startSimulator()
         say("starting the service, with a PostgreSQL of its own")
         let service = try await services.startService(apns)
-        say("making a tenant, its keys, an app in both environments, a contract, a match")
+        say("making a tenant, its keys, an app in both environments, and a match")
         let stage = try await DemoStage.prepare(service: service, apns: apns, script: script)
-        say("registering \(phoneCount) phones: half on the channels, the others on update tokens")
+        say("registering \(phoneCount) phones: half on channels, half on update tokens")
         let phones = try await stage.registerPhones(phoneCount)
         try await stage.registerDeletedApps(10)
         say("kick-off: Argentina–France, the final of 2022\n")
@@ -51,13 +51,25 @@ struct Demo: Sendable {
     private func play(_ script: MatchScript, _ stage: DemoStage, _ phones: [MatchPhones]) async throws(Failure) {
         let sample = SamplePhone(simulator: stage.simulator, phones: phones)
         let feed = Feed(api: stage.feed, pace: pace)
-        _ = try await feed.play(script, match: DemoStage.match) { step, _ in
+        Terminal.print(Self.line("", "", "until it is on a phone by:", ("channel", "token")))
+        _ = try await feed.play(script, match: DemoStage.match) { step, answer in
             guard step.importance == .key, step.kind != .end else { return }
-            let landed = await sample.landing(of: step.state)
-            let clock = Self.pad(step.state.clock, to: 6, onTheLeft: true)
-            let score = Self.pad("\(clock)  ARG \(step.state.score) FRA", to: 31)
-            Terminal.print(score + Self.pad(step.note, to: 27) + landed)
+            // A missed kick changes nothing to be seen: phones show the state already.
+            let before = script.steps.prefix(max(0, (answer.version ?? 0) - 1)).last?.state
+            let landed = before == step.state ? ("–", "–") : await sample.landing(of: step.state)
+            Terminal.print(Self.line(step.state.clock, "ARG \(step.state.score) FRA", step.note, landed))
         }
+    }
+
+    /// A line of the match, in columns; 75 wide.
+    private static func line(
+        _ clock: String,
+        _ score: String,
+        _ note: String,
+        _ landed: (onChannel: String, onToken: String)
+    ) -> String {
+        pad(clock, to: 5, onTheLeft: true) + "  " + pad(score, to: 24) + pad(note, to: 27)
+            + pad(landed.onChannel, to: 8, onTheLeft: true) + pad(landed.onToken, to: 9, onTheLeft: true)
     }
 
     private func check(

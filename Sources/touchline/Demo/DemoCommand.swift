@@ -14,6 +14,9 @@ extension Command {
             Starts the simulator of Apple's push service, and the service with a PostgreSQL of
             its own, replays the final of 2022, and shows where each goal lands. Without --once
             it goes on serving until it is interrupted. Nothing is left behind.
+
+            Phones go by stamps of whole seconds, one a version: where the match runs faster
+            than that, as the shoot-out does, a goal takes up to a second.
             """,
         example: "touchline demo --once --speed max",
         run: { invocation throws(Failure) in try await demo(invocation) }

@@ -10,8 +10,8 @@ struct SamplePhone: Sendable {
         token = phones.flatMap(\.tokens).first(where: \.isFrequent)?.hex
     }
 
-    /// Waits until they show `state`, and says how long that took: `channel 4 ms, token 7 ms`.
-    func landing(of state: ScoreState) async -> String {
+    /// Waits until they show `state`, and says how long that took: `4 ms` and `7 ms`.
+    func landing(of state: ScoreState) async -> (onChannel: String, onToken: String) {
         let start = ContinuousClock.now
         async let onChannel = wait(for: state, since: start) { () async throws(Failure) in
             guard let channel else { return nil }
@@ -21,10 +21,7 @@ struct SamplePhone: Sendable {
             guard let token else { return nil }
             return try await simulator.phone(token: token)
         }
-        var parts: [String] = []
-        if channel != nil { parts.append("channel \(await onChannel)") }
-        if token != nil { parts.append("token \(await onToken)") }
-        return parts.joined(separator: ", ")
+        return await (onChannel, onToken)
     }
 
     private func wait(
