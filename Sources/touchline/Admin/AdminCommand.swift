@@ -23,6 +23,7 @@ enum AdminCommand {
         options: [Option] = [],
         columns: [AnswerView.Column],
         items: String = "items",
+        whenEmpty: String = "none",
         isPaged: Bool = true,
         example: String,
         path: @escaping @Sendable (Invocation) throws(Failure) -> String
@@ -40,7 +41,7 @@ enum AdminCommand {
                 if let after = invocation.value("--after") { path += "&after=\(ServiceURL.segment(after))" }
             }
             let answer = try await APIOptions.client(invocation).send("GET", path)
-            try AnswerView(invocation).list(answer, columns, list: items)
+            try AnswerView(invocation).list(answer, columns, list: items, whenEmpty: whenEmpty)
         }
     }
 

@@ -21,13 +21,18 @@ struct AnswerView: Sendable {
     init(_ invocation: Invocation) { asJSON = invocation.isOn("--json") }
 
     /// The `items` of a list (or the member named `list`).
-    func list(_ answer: APIClient.Answer, _ columns: [Column], list: String = "items") throws(Failure) {
+    func list(
+        _ answer: APIClient.Answer,
+        _ columns: [Column],
+        list: String = "items",
+        whenEmpty: String = "none"
+    ) throws(Failure) {
         if asJSON { return Terminal.print(answer.text) }
         let value = try read(answer)
         guard case .array(let items)? = value.member(list)?.content else {
             throw Failure(.failed, "the service answered without \(list)")
         }
-        guard !items.isEmpty else { return Terminal.complain("none") }
+        guard !items.isEmpty else { return Terminal.complain(whenEmpty) }
         let numbers = columns.indices.filter { index in
             items.contains { if case .number? = find(columns[index].member, in: $0)?.content { true } else { false } }
         }

@@ -58,6 +58,7 @@ extension Command {
                 .init("REMOVED", "removed"), .init("REFUSED", "refused"), .init("WAIT", "waiting"),
             ],
             items: "turns",
+            whenEmpty: "nothing was sent yet",
             isPaged: false,
             example: "touchline match deliveries worldcup-2022/64"
         ) { invocation in AdminCommand.path("matches", invocation.words[0], "deliveries") },
