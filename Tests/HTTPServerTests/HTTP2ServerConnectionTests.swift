@@ -136,21 +136,26 @@ struct HTTP2ServerConnectionTests {
 
     @Test("plays dead: acknowledges no PING, answers nothing")
     func silence() async throws {
-        let fell = AsyncStream.makeStream(of: Void.self)
+        let fell = AsyncStream.makeStream(of: HTTP2ServerConnection.self)
         try await withConnection(act: { stream, _, connection in
             connection.respond(stream: stream, head: ok)
             guard stream == 3 else { return }
             connection.setSilence(.deaf)
-            fell.continuation.yield()
+            fell.continuation.yield(connection)
         }) { client in
             await client.send(Frames.headers(stream: 1))
             _ = await client.frames { $0.contains("HEADERS 1 end") }
             let before = await client.receivedBytes
             await client.send(Frames.headers(stream: 3))
             var events = fell.stream.makeAsyncIterator()
-            _ = await events.next()
+            let connection = try #require(await events.next())
             await client.send(Frames.ping() + Frames.headers(stream: 5))
-            try await Task.sleep(for: .milliseconds(30))  // Nothing can be waited for where nothing must come.
+            await client.untilAllIsSent()
+            // A job runs after the handlers of its turn, and a turn's writes go out at its end: after three turns of the
+            // server's loop an answer to what was sent would be on its way, and would come before the end.
+            for _ in 0..<3 { await connection.turnOfItsLoop() }
+            await connection.close()
+            _ = await client.receiveAll()
             #expect(await client.receivedBytes == before)
         }
     }
@@ -218,6 +223,15 @@ struct HTTP2ServerConnectionTests {
             await client.send("GET / HTTP/1.1\r\n\r\n")
             let frames = await client.frames { _ in false }
             #expect(frames.last?.hasPrefix("GOAWAY last 0 code 6 ") == true)
+        }
+    }
+}
+
+extension HTTP2ServerConnection {
+    /// Returns in a turn of the loop that began after the call.
+    fileprivate func turnOfItsLoop() async {
+        await withCheckedContinuation { continuation in
+            loop.perform { continuation.resume() }
         }
     }
 }
