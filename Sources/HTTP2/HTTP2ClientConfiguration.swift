@@ -6,6 +6,8 @@ package struct HTTP2ClientConfiguration: Sendable {
     package var firstRequestAlone = false
     /// The response fields to keep, in lower case; `nil` keeps all.
     package var wantedFields: [String]?
+    /// The same of a response that is not a 200, where there is more to tell; `nil`: as ``wantedFields``.
+    package var wantedErrorFields: [String]?
     /// What is held of a response's body.
     package var maxBodyBytes = 16 << 20
     /// Silence before a PING while streams are open.
@@ -14,8 +16,40 @@ package struct HTTP2ClientConfiguration: Sendable {
     package var idlePing: Duration = .seconds(60)
     /// How long a PING's answer may take.
     package var pingTimeout: Duration = .seconds(10)
+    /// The number of the first stream: odd. Tests begin near the last, 2^31 - 1.
+    package var firstStream: Int32 = 1
 
     package init() {}
+}
+
+/// Streams and bytes of the connection window that ordinary requests leave free for urgent ones.
+package struct HTTP2Reserve: Equatable, Sendable {
+    /// At most a sixteenth of the streams that may be open: a peer that allows few loses none of them.
+    package var streams: Int
+    package var windowBytes: Int
+
+    package static let none = HTTP2Reserve(streams: 0, windowBytes: 0)
+
+    package init(streams: Int, windowBytes: Int) {
+        self.streams = streams
+        self.windowBytes = windowBytes
+    }
+}
+
+/// Who or what ended a connection.
+package enum HTTP2EndCause: Equatable, Sendable {
+    /// A drain that went to its end, whoever had begun it.
+    case drained
+    /// ``HTTP2ClientConnection/close()``.
+    case closedByUs
+    /// FIN or RST.
+    case peerClosed
+    /// A PING without an answer.
+    case silence
+    /// The handshake failed or took too long, the certificate was refused, or h2 was not agreed on.
+    case tls
+    /// The peer broke HTTP/2's rules.
+    case protocolError
 }
 
 /// How a request ended.
@@ -36,7 +70,8 @@ package enum HTTP2StreamEnd: Equatable, Sendable {
 package struct HTTP2ClientHandlers {
     /// Requests can be submitted from now on.
     package var ready: () -> Void
-    /// The request in `slot` has ended; the slot is the connection's again.
+    /// The request in `slot` has ended; the slot is the connection's again. The response is what came of it, also where
+    /// the end is not an answer: its status tells what the peer has done even if the rest never arrived.
     package var ended: (_ slot: Int, HTTP2StreamEnd, HTTP2ResponseRecord) -> Void
     /// Perhaps there is room for more: a stream ended, a limit or a window grew, the socket takes bytes again.
     package var room: () -> Void

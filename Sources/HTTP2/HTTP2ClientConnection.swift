@@ -25,11 +25,13 @@ package final class HTTP2ClientConnection {
     private var busySince: ContinuousClock.Instant?
     private var timer: TimerID?
     private var timerInstant: ContinuousClock.Instant?
-    private var openDeadline: ContinuousClock.Instant
+    private let openDeadline: ContinuousClock.Instant
     private var nextDeadline: ContinuousClock.Instant?
     private var isPumpScheduled = false
     private var unsentBodyBytes = 0
     private var hasIndexedNames = false
+    /// Set before `closed` is called.
+    package private(set) var endCause: HTTP2EndCause?
 
     /// Takes a connected descriptor over and begins the handshake.
     ///
@@ -69,7 +71,9 @@ package final class HTTP2ClientConnection {
         do throws(HTTP2Error) {
             session = try HTTP2Session(
                 wantedFields: configuration.wantedFields,
-                maxBodyBytes: configuration.maxBodyBytes
+                wantedErrorFields: configuration.wantedErrorFields,
+                maxBodyBytes: configuration.maxBodyBytes,
+                firstStream: configuration.firstStream
             )
         } catch {
             Connector.discard(fd)
@@ -82,7 +86,9 @@ package final class HTTP2ClientConnection {
                 pump()
                 self.handlers?.room()
             },
-            closed: { [unowned self] in end(.connectionLost($0.description), handshakeFailed: "\($0)") }
+            closed: { [unowned self] in
+                end(.connectionLost($0.description), state == .opening ? .tls : .peerClosed, handshakeFailed: "\($0)")
+            }
         )
         do throws(TransportError) {
             transport = try Transport(
@@ -117,11 +123,14 @@ package final class HTTP2ClientConnection {
     /// A PING is unanswered: better avoided while there is another connection.
     package var isInDoubt: Bool { liveness.isInDoubt }
 
-    /// Whether one more request with a body of this size would leave now, rather than wait for a limit or a window.
-    package func canSubmit(bodyBytes: Int) -> Bool {
-        guard state == .ready, slots.available > 0, let transport, !transport.isBacklogged else { return false }
+    /// Whether one more request with a body of this size would leave now, rather than wait for a limit or a window, and
+    /// leave `reserve` free for others.
+    package func canSubmit(bodyBytes: Int, leaving reserve: HTTP2Reserve = .none) -> Bool {
+        guard state == .ready, slots.available(leaving: reserve.streams) > 0, let transport, !transport.isBacklogged
+        else { return false }
         // A window that never grows past one body must still let that body through.
-        return slots.open == 0 || session.remoteWindowBytes - unsentBodyBytes >= bodyBytes
+        return slots.open == 0
+            || session.remoteWindowBytes - unsentBodyBytes >= bodyBytes + reserve.windowBytes
     }
 
     // MARK: - Operations
@@ -163,6 +172,9 @@ package final class HTTP2ClientConnection {
         return slot
     }
 
+    /// What was submitted leaves at the end of this turn, whatever is being gathered: an urgent request is among it.
+    package func flushSoon() { schedulePump() }
+
     /// Gives a request up; its owner wants no end of it.
     package func cancel(_ slot: Int) {
         guard state == .ready, streams[slot].use == .open else { return }
@@ -179,14 +191,15 @@ package final class HTTP2ClientConnection {
 
     /// Closes at once; open requests end as lost.
     package func close() {
-        end(.connectionLost("closed by us"), handshakeFailed: "closed by us")
+        end(.connectionLost("closed by us"), .closedByUs, handshakeFailed: "closed by us")
     }
 
     // MARK: - Input
 
     private func handshakeDone(alpn: String?) {
         guard alpn == "h2" else {
-            return end(.cannotConnect("the peer does not speak h2"), handshakeFailed: "the peer does not speak h2")
+            let reason = "the peer does not speak h2"
+            return end(.cannotConnect(reason), .tls, handshakeFailed: reason)
         }
         becomeReady()
     }
@@ -207,7 +220,7 @@ package final class HTTP2ClientConnection {
         do throws(HTTP2Error) {
             try session.receive(bytes)
         } catch {
-            return end(.connectionLost("\(error)"), handshakeFailed: nil)
+            return end(.connectionLost("\(error)"), .protocolError, handshakeFailed: nil)
         }
         liveness.received(now: .now)
         let actions = session.recorder.takeActions()
@@ -274,7 +287,7 @@ package final class HTTP2ClientConnection {
                 transport.write(bytes)
             }
         } catch {
-            return end(.connectionLost("\(error)"), handshakeFailed: nil)
+            return end(.connectionLost("\(error)"), .protocolError, handshakeFailed: nil)
         }
         transport.flush()
         // Streams that we reset are closed by the sending of the frame.
@@ -285,7 +298,7 @@ package final class HTTP2ClientConnection {
         }
         session.recorder.recycle(actions)
         if state == .ready, session.isOver {
-            end(.connectionLost("the peer broke the protocol"), handshakeFailed: nil)
+            end(.connectionLost("the peer broke the protocol"), .protocolError, handshakeFailed: nil)
         }
     }
 
@@ -310,7 +323,8 @@ package final class HTTP2ClientConnection {
         if state == .opening {
             if isCleartext { return becomeReady() }
             guard now >= openDeadline else { return schedule(at: openDeadline) }
-            return end(.cannotConnect("no TLS within the deadline"), handshakeFailed: "no TLS within the deadline")
+            let reason = "no TLS within the deadline"
+            return end(.cannotConnect(reason), .tls, handshakeFailed: reason)
         }
         if let deadline = nextDeadline, now >= deadline { expire(now: now) }
         checkLiveness(now: now)
@@ -322,7 +336,7 @@ package final class HTTP2ClientConnection {
         if let next { schedule(at: next) }
         for slot in expired where state == .ready {
             abandon(slot)
-            handlers?.ended(slot, .deadlinePassed, HTTP2ResponseRecord())
+            handlers?.ended(slot, .deadlinePassed, session.recorder.response(of: slot))
         }
     }
 
@@ -334,7 +348,7 @@ package final class HTTP2ClientConnection {
             session.submitPing()
             schedulePump()
             schedule(at: now + configuration.pingTimeout)
-        case .dead: end(.connectionLost("no answer to a PING"), handshakeFailed: nil)
+        case .dead: end(.connectionLost("no answer to a PING"), .silence, handshakeFailed: nil)
         }
     }
 
@@ -360,6 +374,7 @@ package final class HTTP2ClientConnection {
         session.submitGoAway()
         while !transport.isBacklogged, let bytes = try? session.nextOutput() { transport.write(bytes) }
         state = .closed
+        endCause = .drained
         cancelTimer()
         transport.closeAfterWriting()
         let closed = handlers?.closed
@@ -367,8 +382,9 @@ package final class HTTP2ClientConnection {
         closed?(nil)
     }
 
-    private func end(_ error: HTTP2Error, handshakeFailed reason: String?) {
+    private func end(_ error: HTTP2Error, _ cause: HTTP2EndCause, handshakeFailed reason: String?) {
         guard state != .closed else { return }
+        endCause = cause
         let error = state == .opening ? HTTP2Error.cannotConnect(reason ?? "\(error)") : error
         state = .closed
         cancelTimer()
@@ -377,15 +393,8 @@ package final class HTTP2ClientConnection {
         self.handlers = nil
         for slot in streams.indices where streams[slot].use == .open {
             streams.abandon(slot)
-            handlers?.ended(slot, .lost, HTTP2ResponseRecord())
+            handlers?.ended(slot, .lost, session.recorder.response(of: slot))
         }
         handlers?.closed(error)
     }
-}
-
-/// Error codes of RFC 9113, 7, that decide something here.
-enum HTTP2ErrorCode {
-    static let noError: UInt32 = 0
-    static let refusedStream: UInt32 = 7
-    static let cancel: UInt32 = 8
 }

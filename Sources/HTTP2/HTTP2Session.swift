@@ -12,11 +12,23 @@ struct HTTP2Session: ~Copyable {
     ///
     /// - Parameters:
     ///   - wantedFields: The response fields to keep, in lower case; `nil` keeps all.
+    ///   - wantedErrorFields: The same where the status is not 200; `nil`: as `wantedFields`.
     ///   - maxBodyBytes: What is kept of a response's body.
+    ///   - firstStream: The first stream's number, odd.
     /// - Throws: ``HTTP2Error/library(code:)`` when nghttp2 is out of memory.
-    init(wantedFields: [String]?, maxBodyBytes: Int) throws(HTTP2Error) {
-        recorder = PeerRecorder(wantedFields: wantedFields, maxBodyBytes: maxBodyBytes)
+    init(
+        wantedFields: [String]?,
+        wantedErrorFields: [String]? = nil,
+        maxBodyBytes: Int,
+        firstStream: Int32 = 1
+    ) throws(HTTP2Error) {
+        recorder = PeerRecorder(
+            wantedFields: wantedFields,
+            wantedErrorFields: wantedErrorFields ?? wantedFields,
+            maxBodyBytes: maxBodyBytes
+        )
         (handle, context) = try openClientSession(recorder)
+        if firstStream != 1 { _ = nghttp2_session_set_next_stream_id(handle, firstStream) }
     }
 
     deinit {
@@ -179,12 +191,13 @@ private func makeCallbacks() throws(HTTP2Error) -> OpaquePointer {
         _,
         context in
         guard let frame, let slot = slot(of: frame.pointee.hd.stream_id, in: session) else { return 0 }
-        PeerRecorder.from(context).receivedField(
+        let fits = PeerRecorder.from(context).receivedField(
             slot: slot,
             name: UnsafeBufferPointer(start: name, count: nameCount),
             value: UnsafeBufferPointer(start: value, count: valueCount)
         )
-        return 0
+        // Resets the stream and keeps the connection.
+        return fits ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
     }
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { session, _, stream, bytes, count, context in
         if let slot = slot(of: stream, in: session) {

@@ -26,6 +26,8 @@ final class PeerRecorder {
         var body: HTTP2Body?
         var offset = 0
         var response = HTTP2ResponseRecord()
+        /// Of names and values, kept or not.
+        var fieldBytes = 0
     }
 
     private(set) var actions: [PeerAction] = []
@@ -33,10 +35,15 @@ final class PeerRecorder {
     private var slots: [Slot] = []
     /// The fields to keep of a response; `nil` for all of them.
     private let wantedFields: [[UInt8]]?
+    /// The same of responses that are not a 200.
+    private let wantedErrorFields: [[UInt8]]?
     private let maxBodyBytes: Int
+    /// A response whose fields are longer than this is not read on.
+    static let maxFieldBytes = 64 * 1024
 
-    init(wantedFields: [String]?, maxBodyBytes: Int) {
+    init(wantedFields: [String]?, wantedErrorFields: [String]?, maxBodyBytes: Int) {
         self.wantedFields = wantedFields?.map { Array($0.utf8) }
+        self.wantedErrorFields = wantedErrorFields?.map { Array($0.utf8) }
         self.maxBodyBytes = maxBodyBytes
     }
 
@@ -61,19 +68,24 @@ final class PeerRecorder {
         return (count, offset + count == body.count)
     }
 
-    func receivedField(slot: Int, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+    /// - Returns: False: the fields are longer than ``maxFieldBytes``.
+    func receivedField(slot: Int, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
+        slots[slot].fieldBytes += name.count + value.count
+        guard slots[slot].fieldBytes <= Self.maxFieldBytes else { return false }
         if name.first == UInt8(ascii: ":") {
             // The only pseudo-field of a response; nghttp2 has checked that it is three digits. An interim one (1xx) may
             // have come before: its fields are not the response's.
             slots[slot].response = HTTP2ResponseRecord()
             slots[slot].response.status = value.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
-            return
+            return true
         }
-        if let wantedFields, !wantedFields.contains(where: { $0.elementsEqual(name) }) { return }
+        let wanted = slots[slot].response.status == 200 ? wantedFields : wantedErrorFields
+        if let wanted, !wanted.contains(where: { $0.elementsEqual(name) }) { return true }
         slots[slot].response.fields.append(
             String(decoding: name, as: UTF8.self),
             String(decoding: value, as: UTF8.self)
         )
+        return true
     }
 
     func receivedData(slot: Int, _ bytes: UnsafeBufferPointer<UInt8>) {
@@ -91,7 +103,11 @@ final class PeerRecorder {
         while slots.count <= slot { slots.append(Slot()) }
         slots[slot].body = body
         slots[slot].offset = 0
+        slots[slot].fieldBytes = 0
     }
+
+    /// What came of a response so far.
+    func response(of slot: Int) -> HTTP2ResponseRecord { slots[slot].response }
 
     /// Frees a slot and hands out its response.
     func closeSlot(_ slot: Int) -> HTTP2ResponseRecord {

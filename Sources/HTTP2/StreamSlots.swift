@@ -34,14 +34,17 @@ package struct StreamSlots: Sendable {
     }
 
     /// How many streams may be opened now.
-    package var available: Int {
+    package var available: Int { available(leaving: 0) }
+
+    /// How many of them somebody may open who leaves `reserve` free, though at most a sixteenth of the limit.
+    package func available(leaving reserve: Int) -> Int {
         let limit =
             switch state {
             case .proving: min(1, localLimit, remoteLimit)
             case .active: min(localLimit, remoteLimit)
             case .draining, .closed: 0
             }
-        return max(0, limit - open)
+        return max(0, limit - open - min(reserve, limit / 16))
     }
 
     package var isDraining: Bool { state == .draining || state == .closed }
