@@ -65,10 +65,17 @@ let package = Package(
             swiftSettings: common
         ),
 
-        // Executables: parse, wire, exit code.
+        // Executables: parse, wire, exit code. What they share: the command line, a client of the API, companions.
+        .target(
+            name: "Executables",
+            dependencies: ["CLinux", "Core", "EventLoop", "HTTP2"],
+            swiftSettings: common
+        ),
         .executableTarget(
             name: "touchline",
-            dependencies: ["CLinux", "Core", "Crypto", "EventLoop", "HTTP2", "PostgreSQL", "Server", "Store"],
+            dependencies: [
+                "CLinux", "Core", "Crypto", "EventLoop", "Executables", "HTTP2", "PostgreSQL", "Server", "Store",
+            ],
             swiftSettings: common
         ),
         .executableTarget(
@@ -79,7 +86,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "loadtest",
-            dependencies: ["APNs", "APNsProtocol", "Crypto", "EventLoop", "HTTP2"],
+            dependencies: ["APNs", "APNsProtocol", "Core", "Crypto", "EventLoop", "Executables", "HTTP2"],
             path: "loadtest",
             exclude: ["sweep.py"],
             swiftSettings: common
@@ -134,9 +141,10 @@ let package = Package(
             ],
             swiftSettings: common
         ),
+        .testTarget(name: "ExecutablesTests", dependencies: ["Executables"], swiftSettings: common),
         .testTarget(
             name: "TouchlineTests",
-            dependencies: ["Core", "EventLoop", "HTTP2", "HTTPServer", "touchline", "TestSupport"],
+            dependencies: ["Core", "EventLoop", "Executables", "HTTP2", "HTTPServer", "touchline", "TestSupport"],
             swiftSettings: common
         ),
         .testTarget(name: "TidyTests", swiftSettings: common),

@@ -1,3 +1,4 @@
+import Executables
 import Glibc
 
 /// The executable: reads the command line, runs the command, and turns what became of it into an exit code.
@@ -12,7 +13,8 @@ struct Touchline {
     /// - Returns: The exit code: 0 done, 1 failed, 2 wrong use, 3 not found, 4 not allowed.
     static func run(_ words: [String], environment: [String: String]) async -> Int32 {
         do throws(Failure) {
-            switch try CommandParser(commands: Command.all).parse(words, environment: environment) {
+            switch try CommandParser(program: .touchline, commands: Command.all).parse(words, environment: environment)
+            {
             case .help(let text):
                 Terminal.print(text, terminator: "")
             case .run(let invocation):
@@ -25,6 +27,20 @@ struct Touchline {
             return error.kind.rawValue
         }
     }
+}
+
+extension Program {
+    static let touchline = Program(
+        name: "touchline",
+        introduction: "Touchline brings live scores to iPhones' Lock Screens, through Apple's push service.",
+        closing: """
+            `touchline COMMAND --help` says more, with an example. The commands of the second
+            list talk to the service at TOUCHLINE_URL with the key in TOUCHLINE_KEY.
+            Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 not allowed.
+
+            example: touchline demo --once
+            """
+    )
 }
 
 extension Command {

@@ -1,5 +1,6 @@
 import Core
 import EventLoop
+import Executables
 import HTTP2
 import HTTPServer
 import Synchronization
@@ -45,8 +46,8 @@ struct APIClientTests {
         let loop = try EventLoop(name: "service")
         let service = ScriptedService(answers)
         let server = try await service.start(on: loop)
-        let api = try APIOptions.client(
-            url: "http://127.0.0.1:\(server.port)",
+        let api = try APIClient.connecting(
+            to: "http://127.0.0.1:\(server.port)",
             key: "tl_feed_k_s",
             tenant: "t_1",
             patience: patience
@@ -104,8 +105,8 @@ struct APIClientTests {
         let loop = try EventLoop(name: "service")
         let service = ScriptedService([HTTPResponse(status: 200)])
         let first = try await service.start(on: loop)
-        let api = try APIOptions.client(
-            url: "http://127.0.0.1:\(first.port)",
+        let api = try APIClient.connecting(
+            to: "http://127.0.0.1:\(first.port)",
             key: nil,
             patience: .seconds(20)
         )
@@ -120,7 +121,7 @@ struct APIClientTests {
 
     @Test("says where nobody answers")
     func saysWhere() async throws {
-        let api = try APIOptions.client(url: "http://127.0.0.1:1", key: nil)
+        let api = try APIClient.connecting(to: "http://127.0.0.1:1", key: nil)
         let failure = try await #require(throws: Failure.self) { try await api.send("GET", "/") }
         #expect(failure.message.hasPrefix("http://127.0.0.1:1 does not answer"))
         #expect(failure.hint?.contains("touchline serve") == true)
@@ -136,7 +137,7 @@ struct FeedTests {
             HTTPResponse(status: 202, body: Array(#"{"status":"accepted","version":7}"#.utf8))
         ])
         let server = try await service.start(on: loop)
-        let api = try APIOptions.client(url: "http://127.0.0.1:\(server.port)", key: "k")
+        let api = try APIClient.connecting(to: "http://127.0.0.1:\(server.port)", key: "k")
         let script = try #require(MatchScriptWriter.script(of: FinalOf2022.match, kicks: FinalOf2022.kicks))
         let report = try await Feed(api: api, pace: .max).play(script, match: "a/ñ")
         #expect(report == Feed.Report(accepted: script.steps.count, version: 7))

@@ -1,3 +1,4 @@
+import Executables
 import Testing
 
 @testable import touchline
@@ -23,6 +24,24 @@ struct CompletionTests {
     )
     func offersNothing(line: String) {
         #expect(after(line).isEmpty)
+    }
+}
+
+@Suite("The help of the commands")
+struct HelpTests {
+    @Test("every command's help fits 80 columns", arguments: Command.all.map(\.name))
+    func helpFits(name: String) throws {
+        let decision = try CommandParser(program: .touchline, commands: Command.all).parse(
+            name.split(separator: " ").map(String.init) + ["--help"],
+            environment: [:]
+        )
+        guard case .help(let text) = decision else {
+            Issue.record("no help")
+            return
+        }
+        for line in text.split(separator: "\n") where !line.hasPrefix("usage:") {
+            #expect(line.count <= 80, "\(line)")
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import Executables
 import Foundation
 import Glibc
 import Testing

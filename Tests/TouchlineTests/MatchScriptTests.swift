@@ -1,4 +1,5 @@
 import Core
+import Executables
 import Testing
 
 @testable import touchline

@@ -1,3 +1,4 @@
+import Executables
 import Foundation
 import Testing
 
@@ -20,10 +21,10 @@ struct ReplayTests {
 
     @Test("leaves every phone with the real result, and does so again")
     func leavesTheResult() async throws {
-        let services = try DemoServices(in: ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp")
+        let services = try Workplace(in: ProcessInfo.processInfo.environment["TMPDIR"], name: "touchline-replay")
         do {
-            let apns = try await services.startSimulator()
-            let service = try await services.startService(apns)
+            let apns = try await services.startSimulator().ready
+            let service = try await services.startService(apns).ready
             let script = try #require(MatchScriptWriter.script(of: FinalOf2022.match))
             let stage = try await DemoStage.prepare(service: service, apns: apns, script: script)
             // The second run repeats every event; its phones come when all is over.

@@ -1,4 +1,5 @@
 internal import Core
+internal import Executables
 
 /// The control API of `apns-simulator`, as far as `replay` and `demo` use it.
 struct SimulatorClient: Sendable {

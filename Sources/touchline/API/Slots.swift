@@ -1,3 +1,5 @@
+internal import Executables
+
 /// Lets at most so many tasks through at once; the others wait in the order in which they came.
 actor Slots {
     private var free: Int

@@ -1,4 +1,5 @@
 internal import Core
+internal import Executables
 
 /// Builds the commands that are one call of the API each.
 enum AdminCommand {

@@ -1,4 +1,5 @@
 internal import Core
+internal import Executables
 
 /// Shows what the service answered: as it came for programs, as a table or as lines for people.
 struct AnswerView: Sendable {

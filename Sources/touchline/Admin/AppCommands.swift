@@ -1,4 +1,5 @@
 internal import Core
+internal import Executables
 
 extension Command {
     static let apps: [Command] = [

@@ -1,4 +1,5 @@
 internal import Core
+internal import Executables
 
 extension Command {
     private static let match = Argument("MATCH", "its id")

@@ -1,3 +1,5 @@
+internal import Executables
+
 /// What may be typed next: for the shells' completion.
 enum Completion {
     /// The words that may follow `words`, which stand behind the program's name and are whole.

@@ -1,11 +1,13 @@
+internal import Executables
+
 /// The whole path on one machine: simulator, service, a match, its phones, and what they show in the end.
 struct Demo: Sendable {
-    let services: DemoServices
+    let services: Workplace
     let phoneCount: Int
     let pace: Pace
     private let start = ContinuousClock.now
 
-    init(services: DemoServices, phoneCount: Int, pace: Pace) {
+    init(services: Workplace, phoneCount: Int, pace: Pace) {
         self.services = services
         self.phoneCount = phoneCount
         self.pace = pace
@@ -26,9 +28,9 @@ struct Demo: Sendable {
             preconditionFailure("the final was played")
         }
         say("starting the simulator of Apple's push service")
-        let apns = try await services.startSimulator()
+        let apns = try await services.startSimulator().ready
         say("starting the service, with a PostgreSQL of its own")
-        let service = try await services.startService(apns)
+        let service = try await services.startService(apns).ready
         say("making a tenant, its keys, an app in both environments, and a match")
         let stage = try await DemoStage.prepare(service: service, apns: apns, script: script)
         say("registering \(phoneCount) phones: half on channels, half on update tokens")

@@ -1,5 +1,4 @@
-internal import EventLoop
-internal import Glibc
+internal import Executables
 
 extension Command {
     static let demo = Command(
@@ -26,32 +25,9 @@ extension Command {
         let phones = try invocation.integer("--phones", in: 2...1_000_000) ?? 2_000
         let pace = try Pace(invocation.required("--speed"))
         let isOnce = invocation.isOn("--once")
-        let signals: AsyncStream<Int32>
-        do throws(EventLoopError) {
-            signals = try SignalWatcher.start([SIGINT, SIGTERM, SIGHUP], on: EventLoop(name: "signals"))
-        } catch {
-            throw Failure(.failed, "no event loop: \(error)")
-        }
-        let temporary = invocation.environment["TMPDIR"] ?? ""
-        let services = try DemoServices(in: temporary.isEmpty ? "/tmp" : temporary)
-        // An interrupt ends the processes and then this one, whatever `show` is waiting for.
-        let interrupts = Task {
-            for await signal in signals {
-                Terminal.endProgress()
-                Terminal.complain("stopping")
-                await services.stop()
-                exit(128 + signal)
-            }
-        }
-        defer { interrupts.cancel() }
-        do throws(Failure) {
+        let temporary = invocation.environment["TMPDIR"]
+        try await Workplace.withInterrupts(in: temporary, name: "touchline-demo") { services throws(Failure) in
             try await show(Demo(services: services, phoneCount: phones, pace: pace), isOnce: isOnce)
-            await services.stop()
-        } catch {
-            // What fails because everything is being stopped is no failure: the interrupt ends the process.
-            if services.isStopping { await interrupts.value }
-            await services.stop()
-            throw error
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Core
 internal import Crypto
+internal import Executables
 import FoundationEssentials
 
 /// What the demo makes through the API before the match begins: a tenant, its keys, the app, the match, the phones.
@@ -19,13 +20,13 @@ struct DemoStage: Sendable {
 
     /// Makes everything but the phones.
     static func prepare(
-        service: DemoServices.ServiceReady,
-        apns: DemoServices.SimulatorReady,
+        service: ServiceReady,
+        apns: SimulatorReady,
         script: MatchScript
     ) async throws(Failure) -> DemoStage {
-        let operatorKey = String(decoding: try File.read(service.operator_key_file), as: UTF8.self).trimmed
+        let operatorKey = try service.readOperatorKey()
         let patience = Duration.seconds(20)
-        let system = try APIOptions.client(url: service.url, key: operatorKey, patience: patience)
+        let system = try APIClient.connecting(to: service.url, key: operatorKey, patience: patience)
         let tenant: Tenant = try await system.send("POST", "/v1/tenants", ["name": "demo"]).decode()
         func key(_ role: String) async throws(Failure) -> String {
             let key: Key = try await system.send("POST", "/v1/tenants/\(tenant.tenant)/keys", ["role": .string(role)])
@@ -36,9 +37,9 @@ struct DemoStage: Sendable {
         let stage = DemoStage(
             tenant: tenant.tenant,
             adminKey: adminKey,
-            admin: try APIOptions.client(url: service.url, key: adminKey, patience: patience),
-            feed: try APIOptions.client(url: service.url, key: try await key("feed"), patience: patience),
-            simulator: SimulatorClient(api: try APIOptions.client(url: apns.control, key: nil, patience: .seconds(5)))
+            admin: try APIClient.connecting(to: service.url, key: adminKey, patience: patience),
+            feed: try APIClient.connecting(to: service.url, key: try await key("feed"), patience: patience),
+            simulator: SimulatorClient(api: try APIClient.connecting(to: apns.control, key: nil, patience: .seconds(5)))
         )
         try await stage.makeApps(apns.credential)
         try await ScoreMatch.putType(bundle: bundle, api: stage.admin)
@@ -52,7 +53,7 @@ struct DemoStage: Sendable {
         return stage
     }
 
-    private func makeApps(_ credential: DemoServices.SimulatorReady.Credential) async throws(Failure) {
+    private func makeApps(_ credential: SimulatorReady.Credential) async throws(Failure) {
         let p8 = String(decoding: try File.read(credential.p8_file), as: UTF8.self)
         for environment in Self.environments {
             _ = try await admin.send(

@@ -1,3 +1,5 @@
+internal import Executables
+
 /// The demo's last table: what became of each version.
 struct DemoTable: Sendable {
     /// The answer of `GET /v1/matches/{match}/deliveries`.

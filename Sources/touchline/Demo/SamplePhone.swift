@@ -1,3 +1,5 @@
+internal import Executables
+
 /// Two phones of the demo that are looked at after each goal: one on the channel, one on an update token.
 struct SamplePhone: Sendable {
     let simulator: SimulatorClient

@@ -1,3 +1,5 @@
+internal import Executables
+
 /// Posts a match's events in the order of play, each after the one before was answered.
 struct Feed: Sendable {
     let api: APIClient

@@ -1,5 +1,6 @@
 internal import Core
 internal import Crypto
+internal import Executables
 
 /// The phones that follow one match in one environment: some on its channel, the others each with an update token.
 struct MatchPhones: Sendable {

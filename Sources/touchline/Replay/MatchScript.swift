@@ -1,4 +1,5 @@
 internal import Core
+internal import Executables
 
 /// What a feed says of one match, in the order of play: the input of `replay` and of `demo`.
 struct MatchScript: Equatable, Sendable {

@@ -1,3 +1,5 @@
+internal import Executables
+
 /// Writes the script of a match from its goals: sorts them into the order of play, puts the breaks between them.
 ///
 /// When the goals add up to the final score, they are the whole story, whatever the file says of half-time (real files

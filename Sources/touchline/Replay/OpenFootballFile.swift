@@ -1,3 +1,4 @@
+import Executables
 import FoundationEssentials
 
 /// A file of openfootball's JSON projects: the matches of one competition, with their goals.

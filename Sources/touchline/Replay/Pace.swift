@@ -1,3 +1,5 @@
+internal import Executables
+
 /// How fast a match is played.
 enum Pace: Equatable, Sendable {
     /// Each event as soon as the one before is answered.

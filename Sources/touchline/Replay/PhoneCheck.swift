@@ -1,3 +1,5 @@
+internal import Executables
+
 /// Waits until phones show how a match really ended, and counts those that do.
 struct PhoneCheck: Sendable {
     let simulator: SimulatorClient

@@ -1,4 +1,5 @@
 internal import Core
+internal import Executables
 
 /// Plays many matches at once through the API, as a feed would, and checks what phones show in the end.
 struct Replay: Sendable {

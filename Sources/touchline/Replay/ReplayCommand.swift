@@ -1,3 +1,4 @@
+import Executables
 import FoundationEssentials
 
 extension Command {
@@ -30,7 +31,7 @@ extension Command {
         let entries = try readEntries(invocation.words)
         let api = try APIOptions.client(invocation, patience: .seconds(60))
         let simulator = try invocation.value("--simulator").map { url throws(Failure) in
-            SimulatorClient(api: try APIOptions.client(url: url, key: nil, patience: .seconds(5)))
+            SimulatorClient(api: try APIClient.connecting(to: url, key: nil, patience: .seconds(5)))
         }
         let app = try await chooseApp(
             bundle: invocation.value("--bundle"),

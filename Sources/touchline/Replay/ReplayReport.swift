@@ -1,3 +1,5 @@
+internal import Executables
+
 /// What a replay prints in the end: a line per match, sums, and on how many phones the final state stands.
 struct ReplayReport {
     let outcomes: [Replay.Outcome]

@@ -1,4 +1,5 @@
 internal import Core
+internal import Executables
 
 /// The content state that `replay` and `demo` send: what the type `ScoreAttributes` shows.
 struct ScoreState: Equatable, Sendable {

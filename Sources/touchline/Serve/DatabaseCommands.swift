@@ -1,4 +1,5 @@
 import EventLoop
+import Executables
 import PostgreSQL
 import Store
 

@@ -1,5 +1,6 @@
 import CLinux
 import EventLoop
+import Executables
 import Glibc
 import Server
 

@@ -1,11 +1,11 @@
-internal import Core
+package import Core
 
 extension JSONOutput {
     /// As text; members stay in the order in which they were given.
-    var text: String { String(decoding: bytes, as: UTF8.self) }
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// An object of those members that have a value.
-    static func members(_ members: [(name: String, value: JSONOutput?)]) -> JSONOutput {
+    package static func members(_ members: [(name: String, value: JSONOutput?)]) -> JSONOutput {
         .object(members.compactMap { member in member.value.map { (member.name, $0) } })
     }
 }

@@ -1,11 +1,11 @@
 /// Where an HTTP service is: `http://127.0.0.1:8080`, `https://scores.example`.
-struct ServiceURL: Equatable, Sendable {
-    let isSecure: Bool
-    let host: String
-    let port: Int
+package struct ServiceURL: Equatable, Sendable {
+    package let isSecure: Bool
+    package let host: String
+    package let port: Int
 
     /// - Throws: ``Failure`` of the kind `wrongUse` for what is no such URL, a path behind it included.
-    init(_ text: String) throws(Failure) {
+    package init(_ text: String) throws(Failure) {
         let wrong = Failure(.wrongUse, "“\(text)” is no URL of a service", hint: "Write it as http://127.0.0.1:8080")
         let secure = text.hasPrefix("https://")
         guard secure || text.hasPrefix("http://") else { throw wrong }
@@ -35,15 +35,15 @@ struct ServiceURL: Equatable, Sendable {
         guard !host.isEmpty else { throw wrong }
     }
 
-    var scheme: String { isSecure ? "https" : "http" }
+    package var scheme: String { isSecure ? "https" : "http" }
 
     /// Host and port, as `:authority` has them.
-    var authority: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+    package var authority: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
 
-    var text: String { "\(scheme)://\(authority)" }
+    package var text: String { "\(scheme)://\(authority)" }
 
     /// `text` as one segment of a path: everything but unreserved characters is percent-encoded (RFC 3986, 2.3).
-    static func segment(_ text: String) -> String {
+    package static func segment(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {
             switch byte {

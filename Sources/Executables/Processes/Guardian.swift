@@ -2,17 +2,17 @@ internal import CLinux
 internal import EventLoop
 internal import Glibc
 
-/// A shell that ends the demo's processes and deletes its folder when the demo itself is gone, by `kill -9` too.
+/// A shell that ends a workplace's processes and deletes its folder when this process is gone, by `kill -9` too.
 ///
 /// It reads from a pipe whose other end only we hold.
-final class DemoGuardian: Sendable {
+final class Guardian: Sendable {
     private let shell: ChildProcess
     private let pipeEnd: Int32
 
     private static let script = """
         folder=$1; pids=
         while read -r pid; do pids="$pids $pid"; done
-        for pid in $pids; do kill -TERM "$pid" 2>/dev/null; done
+        for pid in $pids; do kill -CONT "$pid" 2>/dev/null; kill -TERM "$pid" 2>/dev/null; done
         tries=0
         for pid in $pids; do
             while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
@@ -38,9 +38,9 @@ final class DemoGuardian: Sendable {
         pipeEnd = ends[1]
     }
 
-    /// Puts a process under its care.
-    func watch(_ process: ChildProcess) {
-        let line = Array("\(process.processID)\n".utf8)
+    /// Puts a process under its care, by its number.
+    func watch(_ process: Int32) {
+        let line = Array("\(process)\n".utf8)
         _ = write(pipeEnd, line, line.count)
     }
 

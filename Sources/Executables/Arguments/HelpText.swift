@@ -1,14 +1,15 @@
 /// Writes the help, from the same table that the parser reads, within 80 columns.
 struct HelpText {
+    let program: Program
     let commands: [Command]
     private let width = 80
 
     /// All commands: those of one word, then the nouns with their verbs.
     func overview() -> String {
         var text = """
-            Touchline brings live scores to iPhones' Lock Screens, through Apple's push service.
+            \(program.introduction)
 
-            usage: touchline COMMAND [options]
+            usage: \(program.name) COMMAND [options]
 
             """
         text += "\n" + columns(commands.filter { $0.words.count == 1 }.map { ($0.name, $0.summary) })
@@ -16,16 +17,8 @@ struct HelpText {
         for command in commands where command.words.count > 1 && !nouns.contains(command.words[0]) {
             nouns.append(command.words[0])
         }
-        text += "\n" + columns(nouns.map { noun in (noun, verbs(of: noun)) })
-        text += """
-
-            `touchline COMMAND --help` says more, with an example. The commands of the second
-            list talk to the service at TOUCHLINE_URL with the key in TOUCHLINE_KEY.
-            Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 not allowed.
-
-            example: touchline demo --once
-
-            """
+        if !nouns.isEmpty { text += "\n" + columns(nouns.map { noun in (noun, verbs(of: noun)) }) }
+        text += "\n\(program.closing)\n"
         return text
     }
 
@@ -33,7 +26,7 @@ struct HelpText {
     func noun(_ noun: String) -> String {
         let own = commands.filter { $0.words.first == noun }
         return """
-            usage: touchline \(noun) VERB [options]
+            usage: \(program.name) \(noun) VERB [options]
 
             \(columns(own.map { ($0.name, $0.summary) }))
             \(own.first.map(example) ?? "")
@@ -43,7 +36,7 @@ struct HelpText {
 
     /// One command in full.
     func command(_ command: Command) -> String {
-        let usage = (["touchline", command.name] + command.arguments.map(\.usage)).joined(separator: " ")
+        let usage = ([program.name, command.name] + command.arguments.map(\.usage)).joined(separator: " ")
         var text = "usage: \(usage)\(command.options.isEmpty ? "" : " [options]")\n\n"
         text += wrap(command.summary, indent: 0) + "\n"
         for paragraph in command.details.split(separator: "\n\n") {

@@ -1,9 +1,9 @@
-internal import EventLoop
-internal import HTTP2
+package import EventLoop
+package import HTTP2
 
 /// A connection to an HTTP service that is opened when it is first needed, and again when it was lost.
-actor ServiceConnection {
-    let url: ServiceURL
+package actor ServiceConnection {
+    package let url: ServiceURL
     private let tls: TLSContext?
     private let loop: EventLoop
     private var opening: Task<HTTP2Client, any Error>?
@@ -13,7 +13,7 @@ actor ServiceConnection {
     ///   - caFile: PEM of the roots to trust instead of the system's.
     ///   - loop: Where the connection lives.
     /// - Throws: ``Failure`` for a CA file that cannot be used.
-    init(url: ServiceURL, caFile: String?, loop: EventLoop) throws(Failure) {
+    package init(url: ServiceURL, caFile: String?, loop: EventLoop) throws(Failure) {
         self.url = url
         self.loop = loop
         do throws(TLSError) {
@@ -24,7 +24,7 @@ actor ServiceConnection {
     }
 
     /// Sends one request on the open connection.
-    func send(_ request: HTTPRequest, by deadline: ContinuousClock.Instant) async throws -> HTTPResponse {
+    package func send(_ request: HTTPRequest, by deadline: ContinuousClock.Instant) async throws -> HTTPResponse {
         let task = opening ?? open(by: deadline)
         opening = task
         let client: HTTP2Client
@@ -50,7 +50,7 @@ actor ServiceConnection {
         if opening == task { opening = nil }
     }
 
-    func close() async {
+    package func close() async {
         guard let task = opening else { return }
         opening = nil
         if let client = try? await task.value { await client.close() }

@@ -1,25 +1,28 @@
 /// One `--name` of a command, with the environment variable and the value that stand in for it.
-struct Option: Sendable {
+package struct Option: Sendable {
     /// As typed: `--listen`.
-    let name: String
+    package let name: String
     /// What its value is called in the help, `HOST:PORT`; nil for a switch that takes none.
-    let placeholder: String?
+    package let placeholder: String?
     /// The environment variable that stands in when the option is not given.
-    let environment: String?
+    package let environment: String?
     /// The value when neither is given.
-    let fallback: String?
+    package let fallback: String?
     /// The help says so; the command asks for it by ``Invocation/required(_:)``.
-    let isRequired: Bool
+    package let isRequired: Bool
     /// One line for the help.
-    let summary: String
+    package let summary: String
+    /// What other programs call it: not taken, but whoever types it is told this option's name.
+    package let otherNames: [String]
 
     /// An option with a value.
-    init(
+    package init(
         _ name: String,
         _ placeholder: String,
         environment: String? = nil,
         default fallback: String? = nil,
         isRequired: Bool = false,
+        otherNames: [String] = [],
         _ summary: String
     ) {
         self.name = name
@@ -28,31 +31,33 @@ struct Option: Sendable {
         self.fallback = fallback
         self.isRequired = isRequired
         self.summary = summary
+        self.otherNames = otherNames
     }
 
     /// A switch: there or not.
-    init(_ name: String, environment: String? = nil, _ summary: String) {
+    package init(_ name: String, environment: String? = nil, otherNames: [String] = [], _ summary: String) {
         self.name = name
         placeholder = nil
         self.environment = environment
         fallback = nil
         isRequired = false
         self.summary = summary
+        self.otherNames = otherNames
     }
 
-    var takesValue: Bool { placeholder != nil }
+    package var takesValue: Bool { placeholder != nil }
 }
 
 /// One word of a command that stands without a name.
-struct Argument: Sendable {
+package struct Argument: Sendable {
     /// As the help shows it: `MATCH`.
-    let name: String
-    let summary: String
-    let isOptional: Bool
+    package let name: String
+    package let summary: String
+    package let isOptional: Bool
     /// Takes all the words that are left, one at least unless it is optional.
-    let repeats: Bool
+    package let repeats: Bool
 
-    init(_ name: String, _ summary: String, isOptional: Bool = false, repeats: Bool = false) {
+    package init(_ name: String, _ summary: String, isOptional: Bool = false, repeats: Bool = false) {
         self.name = name
         self.summary = summary
         self.isOptional = isOptional
@@ -60,7 +65,7 @@ struct Argument: Sendable {
     }
 
     /// `MATCH`, `[MATCH]` or `FILE…`.
-    var usage: String {
+    package var usage: String {
         let shown = name + (repeats ? "…" : "")
         return isOptional ? "[\(shown)]" : shown
     }

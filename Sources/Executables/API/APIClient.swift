@@ -1,26 +1,64 @@
-internal import Core
+package import Core
+package import EventLoop
 import FoundationEssentials
-internal import HTTP2
+package import HTTP2
 
 /// Calls an HTTP API: adds the key, waits when told to, and turns an answer that says no into a ``Failure``.
-struct APIClient: Sendable {
-    let connection: ServiceConnection
+package struct APIClient: Sendable {
+    package let connection: ServiceConnection
     /// The API key; none for the simulator.
-    var key: String?
+    package var key: String?
     /// For operator keys: whose tenant routes are meant.
-    var tenant: String?
+    package var tenant: String?
     /// How long a call is repeated while the service is away or asks for patience.
-    var patience: Duration = .zero
+    package var patience: Duration = .zero
+
+    /// A client; those without a loop of their own share one.
+    ///
+    /// - Parameters:
+    ///   - url: Of the service, `http://…` or `https://…`.
+    ///   - key: The API key; none for the simulator.
+    ///   - tenant: For operator keys: whose tenant routes are meant.
+    ///   - caFile: PEM of the roots to trust instead of the system's.
+    ///   - patience: How long a call is repeated while the service is away or asks for patience.
+    ///   - loop: Where its connection lives.
+    /// - Returns: The client, not connected yet.
+    /// - Throws: ``Failure`` for what is no URL, and for a CA file that cannot be used.
+    package static func connecting(
+        to url: String,
+        key: String?,
+        tenant: String? = nil,
+        caFile: String? = nil,
+        patience: Duration = .zero,
+        on loop: EventLoop? = nil
+    ) throws(Failure) -> APIClient {
+        let home: EventLoop
+        do throws(EventLoopError) {
+            home = if let loop { loop } else { try sharedLoop.get() }
+        } catch {
+            throw Failure(.failed, "no event loop: \(error)")
+        }
+        let connection = try ServiceConnection(url: try ServiceURL(url), caFile: caFile, loop: home)
+        return APIClient(connection: connection, key: key, tenant: tenant, patience: patience)
+    }
+
+    /// Lives as long as the process.
+    private static let sharedLoop = Result { () throws(EventLoopError) in try EventLoop(name: "client") }
 
     /// One answer below 400.
-    struct Answer: Sendable {
-        let status: Int
-        let body: [UInt8]
+    package struct Answer: Sendable {
+        package let status: Int
+        package let body: [UInt8]
 
-        var text: String { String(decoding: body, as: UTF8.self) }
+        package init(status: Int, body: [UInt8]) {
+            self.status = status
+            self.body = body
+        }
+
+        package var text: String { String(decoding: body, as: UTF8.self) }
 
         /// The body as `type`; an answer of another shape is a fault of the service.
-        func decode<Body: Decodable>(_ type: Body.Type = Body.self) throws(Failure) -> Body {
+        package func decode<Body: Decodable>(_ type: Body.Type = Body.self) throws(Failure) -> Body {
             do {
                 return try JSONDecoder().decode(type, from: Data(body))
             } catch {
@@ -32,7 +70,7 @@ struct APIClient: Sendable {
     /// Sends one request, again while that is safe and ``patience`` lasts.
     ///
     /// Throws a ``Failure``: `notAllowed` for 401 and 403, `notFound` for 404, `failed` for the rest.
-    func send(
+    package func send(
         _ method: String,
         _ path: String,
         _ body: JSONOutput? = nil,
@@ -42,7 +80,7 @@ struct APIClient: Sendable {
     }
 
     /// The same, with one JSON value a line.
-    func send(
+    package func send(
         _ method: String,
         _ path: String,
         lines: [JSONOutput],
@@ -50,6 +88,17 @@ struct APIClient: Sendable {
     ) async throws(Failure) -> Answer {
         let body = lines.map { $0.bytes + [UInt8(ascii: "\n")] }.joined()
         return try await send(request(method, path, Array(body), type: "application/x-ndjson"), timeout: timeout)
+    }
+
+    /// The same, with a body that is JSON already.
+    package func send(
+        _ method: String,
+        _ path: String,
+        bytes: [UInt8],
+        type: String = "application/json",
+        timeout: Duration = .seconds(30)
+    ) async throws(Failure) -> Answer {
+        try await send(request(method, path, bytes, type: type), timeout: timeout)
     }
 
     private func send(_ request: HTTPRequest, timeout: Duration) async throws(Failure) -> Answer {
@@ -77,7 +126,7 @@ struct APIClient: Sendable {
     }
 
     /// Closes the connection.
-    func close() async { await connection.close() }
+    package func close() async { await connection.close() }
 
     private func request(_ method: String, _ path: String, _ body: [UInt8], type: String) -> HTTPRequest {
         var fields: HTTPFields = ["accept": "application/json"]
@@ -113,7 +162,7 @@ struct APIClient: Sendable {
     }
 
     /// What an answer of 400 or above means for a person.
-    static func failure(_ response: HTTPResponse) -> Failure {
+    package static func failure(_ response: HTTPResponse) -> Failure {
         let problem = try? JSONDecoder().decode(ProblemBody.self, from: Data(response.body))
         let kind: Failure.Kind =
             switch response.status {

@@ -1,6 +1,5 @@
+import Executables
 import Testing
-
-@testable import touchline
 
 @Suite("The address of a service")
 struct ServiceURLTests {

@@ -1,24 +1,24 @@
 import Glibc
 
 /// Standard output and standard error, unbuffered by us: a line is out when the call returns.
-enum Terminal {
+package enum Terminal {
     /// Whether standard error is a terminal: progress that overwrites itself goes only there.
-    static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 }
+    package static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 }
 
     /// For people and programs: results.
-    static func print(_ text: String, terminator: String = "\n") { write(text + terminator, to: STDOUT_FILENO) }
+    package static func print(_ text: String, terminator: String = "\n") { write(text + terminator, to: STDOUT_FILENO) }
 
     /// On standard error: errors, and what is going on.
-    static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+    package static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
     /// Overwrites the current line of the terminal; nothing where there is none.
-    static func progress(_ text: String) {
+    package static func progress(_ text: String) {
         guard showsProgress else { return }
         write("\r\u{1B}[K" + text, to: STDERR_FILENO)
     }
 
     /// Takes the progress line away.
-    static func endProgress() {
+    package static func endProgress() {
         guard showsProgress else { return }
         write("\r\u{1B}[K", to: STDERR_FILENO)
     }

@@ -1,9 +1,15 @@
 /// Turns the words of a command line into a command and what it was called with. Pure: words in, a decision out.
-struct CommandParser: Sendable {
-    let commands: [Command]
+package struct CommandParser: Sendable {
+    package let program: Program
+    package let commands: [Command]
+
+    package init(program: Program, commands: [Command]) {
+        self.program = program
+        self.commands = commands
+    }
 
     /// What is to be done.
-    enum Decision: Sendable {
+    package enum Decision: Sendable {
         case run(Invocation)
         /// Text for standard output.
         case help(String)
@@ -14,20 +20,31 @@ struct CommandParser: Sendable {
     ///   - environment: What stands in for options that are not given.
     /// - Returns: The command to run, or the help that was asked for.
     /// - Throws: ``Failure`` of the kind `wrongUse`, with a suggestion where a word is near a known one.
-    func parse(_ words: [String], environment: [String: String]) throws(Failure) -> Decision {
+    package func parse(_ words: [String], environment: [String: String]) throws(Failure) -> Decision {
         guard let first = words.first, !Self.asksForHelp(first) else {
             // `touchline help match show` is `touchline match show --help`.
             if words.first == "help", words.count > 1 {
                 return try parse(Array(words.dropFirst()) + ["--help"], environment: environment)
             }
-            return .help(HelpText(commands: commands).overview())
+            return .help(help.overview())
         }
         let (command, rest) = try find(words, first: first)
-        guard let command else { return .help(HelpText(commands: commands).noun(first)) }
+        guard let command else { return .help(help.noun(first)) }
         if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
-            return .help(HelpText(commands: commands).command(command))
+            return .help(help.command(command))
         }
         return .run(try invocation(of: command, rest, environment: environment))
+    }
+
+    private var help: HelpText { HelpText(program: program, commands: commands) }
+
+    /// The option that was meant: one that says so itself, or the nearest name.
+    private func hint(for name: String, of command: Command) -> String {
+        if let option = command.options.first(where: { $0.otherNames.contains(name) }) {
+            return "Did you mean “\(option.name)”?"
+        }
+        let known = command.options.map(\.name) + ["--help"]
+        return Suggestion.hint(for: name, among: known, of: program, help: command.name)
     }
 
     private static func asksForHelp(_ word: String) -> Bool { word == "--help" || word == "-h" || word == "help" }
@@ -38,7 +55,11 @@ struct CommandParser: Sendable {
         let ofNoun = commands.filter { $0.words.first == first }
         guard !ofNoun.isEmpty else {
             let known = commands.compactMap(\.words.first)
-            throw Failure(.wrongUse, "there is no command “\(first)”", hint: Suggestion.hint(for: first, among: known))
+            throw Failure(
+                .wrongUse,
+                "there is no command “\(first)”",
+                hint: Suggestion.hint(for: first, among: known, of: program)
+            )
         }
         guard words.count > 1, !Self.asksForHelp(words[1]) else { return (nil, []) }
         guard let command = ofNoun.first(where: { $0.words[1] == words[1] }) else {
@@ -46,7 +67,7 @@ struct CommandParser: Sendable {
             throw Failure(
                 .wrongUse,
                 "“\(first)” has no “\(words[1])”",
-                hint: Suggestion.hint(for: words[1], among: known, help: first)
+                hint: Suggestion.hint(for: words[1], among: known, of: program, help: first)
             )
         }
         return (command, Array(words.dropFirst(2)))
@@ -76,11 +97,7 @@ struct CommandParser: Sendable {
                 throw Failure(
                     .wrongUse,
                     "“\(command.name)” has no option “\(parts[0])”",
-                    hint: Suggestion.hint(
-                        for: parts[0],
-                        among: command.options.map(\.name) + ["--help"],
-                        help: command.name
-                    )
+                    hint: hint(for: parts[0], of: command)
                 )
             }
             given[option.name] = try value(of: option, parts: parts, rest: rest, index: &index)

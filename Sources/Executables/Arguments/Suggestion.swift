@@ -1,15 +1,20 @@
 /// Finds the known word that a misspelt one was meant to be.
-enum Suggestion {
+package enum Suggestion {
     /// `Did you mean “match”?`, or where to look when nothing is near.
     ///
     /// `command` is the command or noun whose help lists them.
-    static func hint(for word: String, among known: [String], help command: String? = nil) -> String {
+    static func hint(
+        for word: String,
+        among known: [String],
+        of program: Program,
+        help command: String? = nil
+    ) -> String {
         if let near = nearest(to: word, among: known) { return "Did you mean “\(near)”?" }
-        return "`touchline \(command.map { $0 + " " } ?? "")--help` lists what there is."
+        return "`\(program.name) \(command.map { $0 + " " } ?? "")--help` lists what there is."
     }
 
     /// The nearest word, if at most a third of its letters differ.
-    static func nearest(to word: String, among known: [String]) -> String? {
+    package static func nearest(to word: String, among known: [String]) -> String? {
         let ranked = Set(known).map { (word: $0, distance: distance(word, $0)) }
             .sorted { ($0.distance, $0.word) < ($1.distance, $1.word) }
         guard let best = ranked.first, best.distance <= max(1, max(word.count, best.word.count) / 3) else { return nil }
@@ -17,7 +22,7 @@ enum Suggestion {
     }
 
     /// How many letters to insert, remove, replace or swap with their neighbour.
-    static func distance(_ from: String, _ to: String) -> Int {
+    package static func distance(_ from: String, _ to: String) -> Int {
         let (from, to) = (Array(from), Array(to))
         var beforeLast: [Int] = []
         var last = Array(0...to.count)

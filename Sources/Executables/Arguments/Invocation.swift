@@ -1,14 +1,14 @@
 /// What a command was called with: its options, each from the command line, the environment or its default, and the
 /// words that stand without a name.
-struct Invocation: Sendable {
-    let command: Command
-    let environment: [String: String]
+package struct Invocation: Sendable {
+    package let command: Command
+    package let environment: [String: String]
     /// In the order of ``Command/arguments``; a repeating one has the rest.
-    let words: [String]
+    package let words: [String]
     /// By name, as typed; the last one wins.
     private let given: [String: String]
 
-    init(command: Command, words: [String], given: [String: String], environment: [String: String]) {
+    package init(command: Command, words: [String], given: [String: String], environment: [String: String]) {
         self.command = command
         self.words = words
         self.given = given
@@ -16,7 +16,7 @@ struct Invocation: Sendable {
     }
 
     /// Whether a switch is on: named, or its environment variable is `1`, `true` or `yes`.
-    func isOn(_ name: String) -> Bool {
+    package func isOn(_ name: String) -> Bool {
         let option = declared(name)
         precondition(!option.takesValue, "\(name) takes a value")
         if given[name] != nil { return true }
@@ -25,7 +25,7 @@ struct Invocation: Sendable {
     }
 
     /// The option's value: typed, else from the environment (an empty variable counts as none), else its default.
-    func value(_ name: String) -> String? {
+    package func value(_ name: String) -> String? {
         let option = declared(name)
         precondition(option.takesValue, "\(name) takes no value")
         if let typed = given[name] { return typed }
@@ -34,7 +34,7 @@ struct Invocation: Sendable {
     }
 
     /// The option's value, which must be there.
-    func required(_ name: String) throws(Failure) -> String {
+    package func required(_ name: String) throws(Failure) -> String {
         if let value = value(name) { return value }
         let option = declared(name)
         let orVariable = option.environment.map { " (or \($0))" } ?? ""
@@ -46,7 +46,7 @@ struct Invocation: Sendable {
     }
 
     /// The option's value as a whole number within `range`; nil when there is none.
-    func integer(_ name: String, in range: ClosedRange<Int>) throws(Failure) -> Int? {
+    package func integer(_ name: String, in range: ClosedRange<Int>) throws(Failure) -> Int? {
         guard let text = value(name) else { return nil }
         guard let number = Int(text), range.contains(number) else {
             throw Failure(
@@ -58,7 +58,7 @@ struct Invocation: Sendable {
     }
 
     /// The option's value as a host and a port; nil when there is none.
-    func hostPort(_ name: String) throws(Failure) -> (host: String, port: Int)? {
+    package func hostPort(_ name: String) throws(Failure) -> (host: String, port: Int)? {
         guard let text = value(name) else { return nil }
         guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
             let port = Int(text[text.index(after: colon)...]), (0...65_535).contains(port)

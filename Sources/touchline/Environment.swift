@@ -1,6 +1,0 @@
-import Foundation
-
-/// The process's environment, read once at the start.
-enum Environment {
-    static func current() -> [String: String] { ProcessInfo.processInfo.environment }
-}
