@@ -19,9 +19,9 @@ package struct MatchState: Sendable {
     /// The pending alert, if ``MatchHead/alertExpiresAt`` says that it is; JSON, as it came.
     package let alert: String?
     /// The version that ``lastStamp`` belongs to.
-    package let stampedVersion: Int64
+    package private(set) var stampedVersion: Int64
     /// UNIX seconds; 0: none yet.
-    package let lastStamp: Int64
+    package private(set) var lastStamp: Int64
     package let endRequestedAt: Moment?
     package let dismissAfter: Duration?
     package let isDeleted: Bool
@@ -30,6 +30,14 @@ package struct MatchState: Sendable {
     package let app: AppState?
 
     package var isStamped: Bool { stampedVersion == head.version }
+
+    /// The same version, with its stamp.
+    func stamped(_ stamp: Int64) -> MatchState {
+        var copy = self
+        copy.stampedVersion = head.version
+        copy.lastStamp = stamp
+        return copy
+    }
 }
 
 /// What sending has to know of an app.
@@ -55,63 +63,72 @@ package struct AppState: Sendable {
 }
 
 extension MatchState {
-    /// Parameters: tenant, match, environment.
-    static let sql = """
-        SELECT m.tenant_id, m.match_id, clock_timestamp(), m.version, m.urgent_version, m.alert_version,
-               CASE WHEN m.alert IS NOT NULL THEN m.alert_expires_at END, m.end_version, m.bundle, m.content_state,
-               m.accepted_at, m.stale_after, m.relevance_score, m.aps_extra, m.alert, m.stamped_version, m.last_stamp,
-               m.end_requested_at, m.dismiss_after, m.deleted_at IS NOT NULL,
-               m.paused_at IS NOT NULL OR t.paused_at IS NOT NULL,
-               a.environment, a.credential_id, a.frequent_updates_declared, a.frequent_gap_seconds,
-               a.frequent_urgent_per_hour, a.standard_gap_seconds, a.standard_urgent_per_hour, a.stale_after,
-               a.tokens_stopped, a.channels_stopped, a.paused_at IS NOT NULL
-        FROM matches m
-        LEFT JOIN tenants t ON t.tenant_id = m.tenant_id
-        LEFT JOIN apps a ON a.tenant_id = m.tenant_id AND a.bundle = m.bundle AND a.environment = $3
-        WHERE m.tenant_id = $1 AND m.match_id = $2
+    /// Of a match `m`, with ``joins(_:)``.
+    static let columns = """
+        m.tenant_id, m.match_id, clock_timestamp(), m.version, m.urgent_version, m.alert_version, \
+        CASE WHEN m.alert IS NOT NULL THEN m.alert_expires_at END, m.end_version, m.bundle, m.content_state, \
+        m.accepted_at, m.stale_after, m.relevance_score, m.aps_extra, m.alert, m.stamped_version, m.last_stamp, \
+        m.end_requested_at, m.dismiss_after, m.deleted_at IS NOT NULL, \
+        m.paused_at IS NOT NULL OR n.paused_at IS NOT NULL, \
+        a.environment, a.credential_id, a.frequent_updates_declared, a.frequent_gap_seconds, \
+        a.frequent_urgent_per_hour, a.standard_gap_seconds, a.standard_urgent_per_hour, a.stale_after, \
+        a.tokens_stopped, a.channels_stopped, a.paused_at IS NOT NULL
         """
+
+    /// What ``columns`` needs beside the match; `environment` in SQL.
+    static func joins(_ environment: String) -> String {
+        """
+        LEFT JOIN tenants n ON n.tenant_id = m.tenant_id
+        LEFT JOIN apps a ON a.tenant_id = m.tenant_id AND a.bundle = m.bundle AND a.environment = \(environment)
+        """
+    }
+
+    /// Parameters: tenant, match, environment.
+    static let sql =
+        "SELECT \(columns) FROM matches m \(joins("$3")) WHERE m.tenant_id = $1 AND m.match_id = $2"
 
     static func statement(_ key: MatchKey, _ environment: APNsEnvironment) -> PGStatement {
         PGStatement(sql, key.parameters + [.text(environment.rawValue)])
     }
 
-    init(_ row: PGRow) {
-        key = row.matchKey(0)
-        now = row.moment(2)
+    /// ``columns`` from `first` on.
+    init(_ row: PGRow, from first: Int = 0) {
+        key = row.matchKey(first)
+        now = row.moment(first + 2)
         head = MatchHead(
-            version: row.int(3),
-            urgentVersion: row.int(4),
-            alertVersion: row.int(5),
-            alertExpiresAt: row.optionalMoment(6),
-            endVersion: row.optionalInt(7)
+            version: row.int(first + 3),
+            urgentVersion: row.int(first + 4),
+            alertVersion: row.int(first + 5),
+            alertExpiresAt: row.optionalMoment(first + 6),
+            endVersion: row.optionalInt(first + 7)
         )
-        bundle = row.wrapped(8)
-        contentState = row.text(9)
-        acceptedAt = row.moment(10)
-        staleAfter = row.optionalInt(11).map { .seconds($0) }
-        relevanceScore = row.optionalText(12)
-        apsExtra = row.optionalText(13)
-        alert = row.optionalText(14)
-        stampedVersion = row.int(15)
-        lastStamp = row.int(16)
-        endRequestedAt = row.optionalMoment(17)
-        dismissAfter = row.optionalInt(18).map { .seconds($0) }
-        isDeleted = row.bool(19)
-        isPaused = row.bool(20)
-        app = row.isNull(21) ? nil : AppState(row, tenant: key.tenant, bundle: bundle)
+        bundle = row.wrapped(first + 8)
+        contentState = row.text(first + 9)
+        acceptedAt = row.moment(first + 10)
+        staleAfter = row.optionalInt(first + 11).map { .seconds($0) }
+        relevanceScore = row.optionalText(first + 12)
+        apsExtra = row.optionalText(first + 13)
+        alert = row.optionalText(first + 14)
+        stampedVersion = row.int(first + 15)
+        lastStamp = row.int(first + 16)
+        endRequestedAt = row.optionalMoment(first + 17)
+        dismissAfter = row.optionalInt(first + 18).map { .seconds($0) }
+        isDeleted = row.bool(first + 19)
+        isPaused = row.bool(first + 20)
+        app = row.isNull(first + 21) ? nil : AppState(row, from: first + 21, tenant: key.tenant, bundle: bundle)
     }
 }
 
 extension AppState {
-    fileprivate init(_ row: PGRow, tenant: TenantID, bundle: BundleID) {
-        key = AppKey(tenant: tenant, bundle: bundle, environment: row.value(21))
-        credential = row.int(22)
-        declaresFrequentUpdates = row.bool(23)
-        frequent = PacingLimits(gap: .seconds(row.int(24)), urgentPerHour: Int(row.int(25)))
-        standard = PacingLimits(gap: .seconds(row.int(26)), urgentPerHour: Int(row.int(27)))
-        staleAfter = .seconds(row.int(28))
-        tokensStopped = row.optionalText(29)
-        channelsStopped = row.optionalText(30)
-        isPaused = row.bool(31)
+    fileprivate init(_ row: PGRow, from first: Int, tenant: TenantID, bundle: BundleID) {
+        key = AppKey(tenant: tenant, bundle: bundle, environment: row.value(first))
+        credential = row.int(first + 1)
+        declaresFrequentUpdates = row.bool(first + 2)
+        frequent = PacingLimits(gap: .seconds(row.int(first + 3)), urgentPerHour: Int(row.int(first + 4)))
+        standard = PacingLimits(gap: .seconds(row.int(first + 5)), urgentPerHour: Int(row.int(first + 6)))
+        staleAfter = .seconds(row.int(first + 7))
+        tokensStopped = row.optionalText(first + 8)
+        channelsStopped = row.optionalText(first + 9)
+        isPaused = row.bool(first + 10)
     }
 }

@@ -19,7 +19,7 @@ extension Store {
             ORDER BY c.match_id, c.environment, c.cadence LIMIT $5
             """,
             [.text(tenant), .text(after?.match), .text(after?.environment), .text(after?.cadence), .int(limit + 1)]
-        ).map(ChannelRecord.init)
+        ).map { ChannelRecord($0) }
         return Page(rows, limit: limit)
     }
 }

@@ -42,16 +42,17 @@ extension ChannelRecord {
         "c.tenant_id, c.match_id, c.bundle, c.environment, c.cadence, c.state, c.channel_id, c.storage_policy, "
         + "c.next_at, c.last_error"
 
-    init(_ row: PGRow) {
-        match = row.matchKey(0)
-        bundle = row.wrapped(2)
-        environment = row.value(3)
-        cadence = row.value(4)
-        state = row.value(5)
-        channel = row.isNull(6) ? nil : row.wrapped(6)
-        storagePolicy = row.int(7) == 0 ? .noMessageStored : .mostRecentMessageStored
-        nextAt = row.optionalMoment(8)
-        lastError = row.optionalText(9)
+    /// ``columns`` from `first` on.
+    init(_ row: PGRow, from first: Int = 0) {
+        match = row.matchKey(first)
+        bundle = row.wrapped(first + 2)
+        environment = row.value(first + 3)
+        cadence = row.value(first + 4)
+        state = row.value(first + 5)
+        channel = row.isNull(first + 6) ? nil : row.wrapped(first + 6)
+        storagePolicy = row.int(first + 7) == 0 ? .noMessageStored : .mostRecentMessageStored
+        nextAt = row.optionalMoment(first + 8)
+        lastError = row.optionalText(first + 9)
     }
 }
 
@@ -107,7 +108,7 @@ extension Store {
                     match.parameters
                 )
             ]
-        )[0].map(ChannelRecord.init)
+        )[0].map { ChannelRecord($0) }
     }
 
     /// A channel target's match and channel, read in one round trip.

@@ -115,60 +115,70 @@ extension Store {
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> MatchState? {
         let statement = MatchState.statement(key, environment)
-        return try await query(statement.sql, statement.parameters, by: deadline).first.map(MatchState.init)
+        return try await query(statement.sql, statement.parameters, by: deadline).first.map { MatchState($0) }
     }
 
     /// Gives the newest version its stamp, committed before a byte goes out.
     ///
-    /// - Returns: The match as it is then; unstamped if another version or another process came in between.
+    /// - Returns: The match with its stamp; nil if another version or another process came in between.
     package func stamp(
         _ state: MatchState,
         with stamp: Int64,
-        in environment: APNsEnvironment,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> MatchState? {
-        let results = try await pipeline(
-            [
-                PGStatement(
-                    """
-                    UPDATE matches
-                    SET last_stamp = $3, stamped_version = version,
-                        merged_versions = merged_versions + version - stamped_version - 1
-                    WHERE tenant_id = $1 AND match_id = $2 AND version = $4 AND stamped_version = $5
-                    """,
-                    state.key.parameters + [.int(stamp), .int(state.head.version), .int(state.stampedVersion)]
-                ),
-                MatchState.statement(state.key, environment),
-            ],
+        let result = try await query(
+            """
+            UPDATE matches
+            SET last_stamp = $3, stamped_version = version,
+                merged_versions = merged_versions + version - stamped_version - 1
+            WHERE tenant_id = $1 AND match_id = $2 AND version = $4 AND stamped_version = $5
+            """,
+            state.key.parameters + [.int(stamp), .int(state.head.version), .int(state.stampedVersion)],
             by: deadline
         )
-        return results[1].first.map(MatchState.init)
+        return result.affectedRows == 1 ? state.stamped(stamp) : nil
     }
 
     /// Writes a page's outcomes and the sweep as it stands after it.
     ///
     /// What APNs said of tokens is written in any case; the rest only under the lease.
+    ///
+    /// - Parameters:
+    ///   - record: The target as it stands.
+    ///   - result: What to do about single tokens.
+    ///   - isDurable: Waits for the disk, for this page and all before it. Else a crash of the database may take the
+    ///     cursor back, and the page is sent twice.
+    ///   - deadline: For the round trip.
     /// - Returns: false: the lease is lost.
+    /// - Throws: ``StoreError``.
     package func commitPage(
         _ record: TargetRecord,
         _ result: PageResult,
+        isDurable: Bool,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
-        // A cursor that a crash of the database takes back is a page sent twice: no reason to wait for its disk.
-        let unhurried = PGStatement("SELECT set_config('synchronous_commit', 'off', true)")
         let statements =
-            [unhurried, update(record, set: "backoff = 0", [])] + outcomeStatements(result, of: record.key.match)
-        return try await pipeline(statements, by: deadline)[1].affectedRows == 1
+            [update(record, set: "backoff = 0", [])] + outcomeStatements(result, of: record.key.match)
+        return try await pipeline(statements, isDurable: isDurable, by: deadline)[0].affectedRows == 1
     }
 
     /// Ends a turn: the target has reached `record.sweep.reached`.
     ///
     /// The match's row is locked, so that an event either sees the target at rest and marks it due, or is seen here.
+    ///
+    /// - Parameters:
+    ///   - record: The target as it stands.
+    ///   - result: What to do about single tokens.
+    ///   - turn: What is kept of the turn.
+    ///   - isDurable: See ``commitPage(_:_:isDurable:by:)``.
+    ///   - deadline: For the round trip.
     /// - Returns: false: the lease is lost.
+    /// - Throws: ``StoreError``.
     package func finishTurn(
         _ record: TargetRecord,
         _ result: PageResult,
         turn: TurnRecord,
+        isDurable: Bool,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
         var rested = record
@@ -179,14 +189,14 @@ extension Store {
                 update(
                     rested,
                     set: """
-                        lease_until = NULL, backoff = 0, due_at = CASE WHEN (SELECT m.version FROM matches m
+                        lease_until = NULL, backoff = 0, \(Self.staysUrgent), due_at = CASE WHEN (SELECT m.version FROM matches m
                             WHERE m.tenant_id = $1 AND m.match_id = $2) > $8 THEN clock_timestamp() END
                         """,
                     []
                 ),
                 turn.statement(of: record.key, epoch: record.epoch),
             ] + outcomeStatements(result, of: record.key.match)
-        return try await pipeline(statements, by: deadline)[1].affectedRows == 1
+        return try await pipeline(statements, isDurable: isDurable, by: deadline)[1].affectedRows == 1
     }
 
     /// Gives a target back before it has reached the match's version.
@@ -210,15 +220,28 @@ extension Store {
             update(
                 record,
                 set: """
-                    lease_until = NULL, backoff = $33, due_at = CASE WHEN (SELECT m.version FROM matches m
+                    lease_until = NULL, backoff = $33, \(Self.staysUrgent), due_at = CASE WHEN (SELECT m.version FROM matches m
                         WHERE m.tenant_id = $1 AND m.match_id = $2) > $34::bigint THEN clock_timestamp()
                         ELSE clock_timestamp() + make_interval(secs => $35) END
                     """,
                 [.int(record.backoff), .int(seen), delay.map { .seconds($0) } ?? .null]
             ),
         ]
-        return try await pipeline(statements, by: deadline)[1].affectedRows == 1
+        return try await pipeline(statements, isDurable: false, by: deadline)[1].affectedRows == 1
     }
+
+    private func pipeline(
+        _ statements: [PGStatement],
+        isDurable: Bool,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> [PGResult] {
+        try await pipeline(statements + (isDurable ? [] : [Self.unhurried]), by: deadline)
+    }
+
+    /// `$10` is the newest key version that was taken up.
+    private static let staysUrgent = """
+        urgent = (SELECT m.urgent_version FROM matches m WHERE m.tenant_id = $1 AND m.match_id = $2) > $10
+        """
 
     private func lockMatch(_ key: MatchKey) -> PGStatement {
         PGStatement("SELECT 1 FROM matches WHERE tenant_id = $1 AND match_id = $2 FOR UPDATE", key.parameters)

@@ -1,86 +1,9 @@
 internal import APNsProtocol
-package import Core
+internal import Core
 internal import PostgreSQL
 
-/// A target that is due and that nobody holds.
-package struct DueTarget: Equatable, Sendable {
-    package let key: TargetKey
-    /// It lacks a key version.
-    package let isUrgent: Bool
-    package let dueAt: Moment
-}
-
-// Claiming targets and keeping the claim.
+// Keeping a claim, and giving it back.
 extension Store {
-    /// The targets that are due and not leased, longest due first.
-    ///
-    /// - Returns: At most `limit`; and when the next one becomes due, if none is now.
-    package func dueTargets(
-        limit: Int,
-        by deadline: ContinuousClock.Instant
-    ) async throws(StoreError) -> (due: [DueTarget], next: Duration?) {
-        let results = try await pipeline(
-            [
-                PGStatement(
-                    """
-                    SELECT t.tenant_id, t.match_id, t.kind, t.environment, t.cadence, t.shard, t.due_at,
-                           coalesce(m.urgent_version > t.urgent_version, false)
-                    FROM targets t LEFT JOIN matches m USING (tenant_id, match_id)
-                    WHERE t.due_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())
-                    ORDER BY t.due_at LIMIT $1
-                    """,
-                    [.int(limit)]
-                ),
-                PGStatement(
-                    """
-                    SELECT (extract(epoch FROM min(greatest(due_at, lease_until)) - now()) * 1000)::bigint
-                    FROM targets WHERE due_at IS NOT NULL AND (due_at > now() OR lease_until > now())
-                    """
-                ),
-            ],
-            by: deadline
-        )
-        let due = results[0].map {
-            DueTarget(key: $0.targetKey(0), isUrgent: $0.bool(7), dueAt: $0.moment(6))
-        }
-        return (due, results[1].first?.optionalInt(0).map { .milliseconds(max(0, $0)) })
-    }
-
-    /// Takes those of `keys` that are still due and free.
-    ///
-    /// Compare-and-set, one statement, committed at once.
-    package func claim(
-        _ keys: [TargetKey],
-        owner: String,
-        lease: Duration,
-        by deadline: ContinuousClock.Instant
-    ) async throws(StoreError) -> [TargetRecord] {
-        let result = try await query(
-            """
-            UPDATE targets t
-            SET lease_owner = $7, lease_epoch = t.lease_epoch + 1, lease_until = now() + make_interval(secs => $8)
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[])
-                AS k (tenant_id, match_id, kind, environment, cadence, shard)
-            WHERE (t.tenant_id, t.match_id, t.kind, t.environment, t.cadence, t.shard)
-                = (k.tenant_id, k.match_id, k.kind, k.environment, k.cadence, k.shard)
-              AND t.due_at <= now() AND (t.lease_until IS NULL OR t.lease_until < now())
-            RETURNING t.tenant_id, t.match_id, t.kind, t.environment, t.cadence, t.shard, t.lease_epoch, t.backoff,
-                \(Self.prefixed(Sweep.columns)), \(Self.prefixed(TurnCounts.columns))
-            """,
-            Self.arrays(of: keys) + [.text(owner), .seconds(lease)],
-            by: deadline
-        )
-        return result.map { row in
-            TargetRecord(
-                key: row.targetKey(0),
-                epoch: row.int(6),
-                sweep: Sweep(row, from: 8),
-                backoff: Int(row.int(7)),
-                counts: TurnCounts(row, from: 24)
-            )
-        }
-    }
-
     /// Renews all leases of a process in one statement.
     ///
     /// Rows are locked in the order of their keys, as bulks of events lock theirs.
@@ -91,7 +14,7 @@ extension Store {
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Set<TargetKey> {
         let keys = Array(leases.keys)
-        let result = try await query(
+        let renewal = PGStatement(
             """
             WITH held AS (
                 SELECT t.tenant_id, t.match_id, t.kind, t.environment, t.cadence, t.shard
@@ -108,10 +31,9 @@ extension Store {
                 = (h.tenant_id, h.match_id, h.kind, h.environment, h.cadence, h.shard)
             RETURNING t.tenant_id, t.match_id, t.kind, t.environment, t.cadence, t.shard
             """,
-            Self.arrays(of: keys) + [.int8Array(keys.map { leases[$0] }), .seconds(lease)],
-            by: deadline
+            Self.arrays(of: keys) + [.int8Array(keys.map { leases[$0] }), .seconds(lease)]
         )
-        return Set(result.map { $0.targetKey(0) })
+        return Set(try await pipeline([Self.unhurried, renewal], by: deadline)[1].map { $0.targetKey(0) })
     }
 
     /// Gives a claimed target back as it stands in the database.
@@ -155,17 +77,5 @@ extension Store {
             key
         )
         _ = try await pipeline([targets, channels], by: deadline)
-    }
-
-    private static func prefixed(_ columns: String) -> String {
-        columns.split(separator: ", ").map { "t.\($0)" }.joined(separator: ", ")
-    }
-
-    private static func arrays(of keys: [TargetKey]) -> [PGValue] {
-        [
-            .textArray(keys.map { $0.match.tenant.text }), .textArray(keys.map { $0.match.match.text }),
-            .textArray(keys.map { $0.kind.rawValue }), .textArray(keys.map { $0.environment.rawValue }),
-            .textArray(keys.map { $0.cadence.rawValue }), .int8Array(keys.map { Int64($0.shard) }),
-        ]
     }
 }

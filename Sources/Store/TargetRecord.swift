@@ -6,15 +6,25 @@ package struct TargetRecord: Sendable {
     package let key: TargetKey
     /// Rises with every claim; every write of a holder is conditional on it.
     package let epoch: Int64
+    /// It lacked a key version when it was claimed.
+    package let isUrgent: Bool
     package var sweep: Sweep
     /// Failures in a row that made the whole target wait.
     package var backoff: Int
     /// Of the running turn.
     package var counts: TurnCounts
 
-    package init(key: TargetKey, epoch: Int64, sweep: Sweep, backoff: Int, counts: TurnCounts) {
+    package init(
+        key: TargetKey,
+        epoch: Int64,
+        isUrgent: Bool,
+        sweep: Sweep,
+        backoff: Int,
+        counts: TurnCounts
+    ) {
         self.key = key
         self.epoch = epoch
+        self.isUrgent = isUrgent
         self.sweep = sweep
         self.backoff = backoff
         self.counts = counts

@@ -17,6 +17,38 @@ package enum ClaimOrder {
         fileprivate var rank: Int { (isUrgent ? 0 : 2) + (kind == .channel ? 0 : 1) }
     }
 
+    /// Chooses candidates for the places that are free, in the order of ``arranged(_:running:)``.
+    ///
+    /// One place of four at least is every rank's own: a flood of channel pushes keeps nobody's tokens waiting.
+    ///
+    /// - Parameters:
+    ///   - candidates: What is due.
+    ///   - running: How many targets of a tenant run already.
+    ///   - places: How many may be chosen.
+    ///   - tokens: How many of them may be shards of tokens.
+    /// - Returns: Indices into `candidates`, first to be taken first.
+    package static func chosen<Tenant>(
+        _ candidates: [Candidate<Tenant>],
+        running: [Tenant: Int] = [:],
+        places: Int,
+        tokens: Int
+    ) -> [Int] {
+        let order = arranged(candidates, running: running)
+        var ranks: Set<Int> = []
+        let firsts = places < 4 ? [] : order.filter { ranks.insert(candidates[$0].rank).inserted }
+        var (free, freeForTokens) = (places, tokens)
+        var chosen: Set<Int> = []
+        for index in firsts + order where free > 0 && !chosen.contains(index) {
+            if candidates[index].kind == .tokens {
+                guard freeForTokens > 0 else { continue }
+                freeForTokens -= 1
+            }
+            free -= 1
+            chosen.insert(index)
+        }
+        return order.filter(chosen.contains)
+    }
+
     /// Arranges candidates.
     ///
     /// - Parameters:

@@ -7,10 +7,25 @@ internal import Store
 struct ChannelRunner {
     private let context: DispatchContext
     private var record: TargetRecord
+    /// Match and channel as they were read last; nil: to be read.
+    private var read: (state: MatchState, channel: ChannelRecord)?
+    private var readAt: ContinuousClock.Instant
 
-    init(_ record: TargetRecord, context: DispatchContext) {
+    /// - Parameters:
+    ///   - record: The claimed target.
+    ///   - read: Match and channel, as the claim found them.
+    ///   - readAt: When the claim was asked for.
+    ///   - context: What all runners share.
+    init(
+        _ record: TargetRecord,
+        read: (state: MatchState, channel: ChannelRecord)?,
+        at readAt: ContinuousClock.Instant,
+        context: DispatchContext
+    ) {
         self.context = context
         self.record = record
+        self.read = read
+        self.readAt = readAt
     }
 
     /// Runs until the target is released, or its lease is lost.
@@ -22,9 +37,12 @@ struct ChannelRunner {
 
     /// - Returns: Whether there is a newer version already, so that it is tried again at once.
     private mutating func attempt() async throws(StoreError) -> Bool {
-        let readAt = ContinuousClock.now
-        let environment = record.key.environment
-        let read = try await context.store.channelState(of: record.key, by: context.storeDeadline)
+        if read == nil {
+            readAt = .now
+            read = try await context.store.channelState(of: record.key, by: context.storeDeadline)
+        }
+        let read = self.read
+        self.read = nil
         guard let (state, channel) = read, let id = channel.channel, channel.state == .open, let app = state.app,
             !state.isBlocked(for: .channel)
         else {
@@ -43,7 +61,7 @@ struct ChannelRunner {
         case .send(let plan):
             guard context.leases.isHeld(record) else { return false }
             let stamped: MatchState
-            switch try await context.stamped(state, in: environment) {
+            switch try await context.stamped(state) {
             case .stamped(let state): stamped = state
             case .overtaken: return true
             case .wait(let duration):
@@ -155,7 +173,14 @@ struct ChannelRunner {
             acceptedAt: state.acceptedAt,
             counts: record.counts
         )
-        _ = try await context.store.finishTurn(record, PageResult(), turn: turn, by: context.storeDeadline)
+        // A crash of the database may take this back, and the push is sent twice: of no harm without an alert.
+        _ = try await context.store.finishTurn(
+            record,
+            PageResult(),
+            turn: turn,
+            isDurable: plan.carriesAlert,
+            by: context.storeDeadline
+        )
     }
 
     private func release(after delay: Duration?, seen: Int64) async throws(StoreError) {

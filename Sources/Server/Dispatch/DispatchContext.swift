@@ -21,6 +21,8 @@ package struct DispatchConfiguration: Sendable {
     package var pagesAtOnce = 16
     /// Targets that run at a time.
     package var targetsAtOnce = 128
+    /// Of them, shards of tokens: sweeps last, and must not take the last places from channels.
+    package var sweepsAtOnce = 96
     /// How often to look for work that nobody rang for.
     package var poll: Duration = .seconds(1)
     /// How long a push may take, its queueing included.

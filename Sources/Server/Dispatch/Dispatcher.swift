@@ -57,11 +57,11 @@ package final class Dispatcher: Sendable {
                 await bell.targets.wait(atMost: pause)
                 if Task.isCancelled || context.isDraining { break }
                 do throws(StoreError) {
-                    let (records, next) = try await claim()
+                    let (claimed, askedAt, next) = try await claim()
                     pause = min(next ?? context.configuration.poll, context.configuration.poll)
-                    for record in records {
+                    for target in claimed {
                         running.add(1, ordering: .relaxed)
-                        group.addTask { await self.runUnderLease(record) }
+                        group.addTask { await self.runUnderLease(target, askedAt) }
                     }
                 } catch {
                     context.report(error)
@@ -73,39 +73,27 @@ package final class Dispatcher: Sendable {
 
     /// Claims as many due targets as there is room for, in the order of ``ClaimOrder``.
     ///
-    /// - Returns: The claimed, and how long to wait for more.
-    private func claim() async throws(StoreError) -> (records: [TargetRecord], next: Duration?) {
-        let room = context.configuration.targetsAtOnce - context.leases.count
-        guard room > 0 else { return ([], nil) }
-        let limit = context.configuration.targetsAtOnce * 4
-        let (due, next) = try await context.store.dueTargets(limit: limit, by: context.storeDeadline)
-        guard !due.isEmpty else { return ([], next) }
-        let order = ClaimOrder.arranged(
-            due.map {
-                ClaimOrder.Candidate(
-                    tenant: $0.key.match.tenant,
-                    isUrgent: $0.isUrgent,
-                    kind: $0.key.kind,
-                    dueAt: $0.dueAt
-                )
-            },
-            running: context.leases.runningByTenant()
-        )
+    /// - Returns: The claimed, when that was asked for, and how long to wait for more: a runner that ends looks by itself.
+    private func claim() async throws(StoreError) -> (
+        claimed: [ClaimedTarget], askedAt: ContinuousClock.Instant, next: Duration?
+    ) {
+        let configuration = context.configuration
         let asked = ContinuousClock.now
-        let records = try await context.store.claim(
-            order.prefix(room).map { due[$0].key },
-            owner: context.configuration.owner,
-            lease: context.configuration.lease,
+        let (claimed, next) = try await context.store.claimDue(
+            context.leases.room(all: configuration.targetsAtOnce, tokens: configuration.sweepsAtOnce),
+            running: context.leases.runningByTenant(),
+            owner: configuration.owner,
+            lease: configuration.lease,
             by: context.storeDeadline
         )
-        context.leases.add(records, until: asked + context.configuration.lease)
-        return (records, due.count > room ? nil : next)
+        context.leases.add(claimed.map(\.record), until: asked + configuration.lease)
+        return (claimed, asked, next)
     }
 
     /// A task of its own, which the lease table cancels when the lease is lost.
-    private func runUnderLease(_ record: TargetRecord) async {
-        let work = Task { await self.runTarget(record) }
-        context.leases.attach(work, to: record)
+    private func runUnderLease(_ target: ClaimedTarget, _ askedAt: ContinuousClock.Instant) async {
+        let work = Task { await self.run(target, askedAt) }
+        context.leases.attach(work, to: target.record)
         await withTaskCancellationHandler {
             await work.value
         } onCancel: {
@@ -113,11 +101,12 @@ package final class Dispatcher: Sendable {
         }
     }
 
-    private func runTarget(_ record: TargetRecord) async {
+    private func run(_ target: ClaimedTarget, _ askedAt: ContinuousClock.Instant) async {
+        let record = target.record
         do throws(StoreError) {
             switch record.key.kind {
             case .channel:
-                var runner = ChannelRunner(record, context: context)
+                var runner = ChannelRunner(record, read: target.channel, at: askedAt, context: context)
                 try await runner.run()
             case .tokens:
                 var runner = SweepRunner(record, context: context)

@@ -78,6 +78,18 @@ final class LeaseTable: Sendable {
 
     var count: Int { entries.withLock(\.count) }
 
+    /// What is left of places for targets.
+    ///
+    /// - Parameters:
+    ///   - all: The places.
+    ///   - tokens: How many of them shards may take.
+    /// - Returns: How many more targets may be claimed.
+    func room(all: Int, tokens: Int) -> ClaimRoom {
+        entries.withLock { entries in
+            ClaimRoom(all: all - entries.count, tokens: tokens - entries.keys.count { $0.kind == .tokens })
+        }
+    }
+
     func runningByTenant() -> [TenantID: Int] {
         entries.withLock { entries in
             entries.keys.reduce(into: [:]) { $0[$1.match.tenant, default: 0] += 1 }

@@ -1,4 +1,3 @@
-internal import APNsProtocol
 internal import Core
 internal import Store
 
@@ -14,15 +13,14 @@ enum StampAnswer {
 
 extension DispatchContext {
     /// Sees that the newest version has its stamp, committed before a byte goes out.
-    func stamped(_ state: MatchState, in environment: APNsEnvironment) async throws(StoreError) -> StampAnswer {
+    func stamped(_ state: MatchState) async throws(StoreError) -> StampAnswer {
         if state.isStamped { return .stamped(state) }
         switch StampRule.next(after: state.lastStamp, now: state.now) {
         case .wait(let until):
             return .wait(until - state.now)
         case .stamp(let stamp):
-            let now = try await store.stamp(state, with: stamp, in: environment, by: storeDeadline)
-            guard let now, now.isStamped, now.head.version == state.head.version else { return .overtaken }
-            return .stamped(now)
+            let stamped = try await store.stamp(state, with: stamp, by: storeDeadline)
+            return stamped.map { .stamped($0) } ?? .overtaken
         }
     }
 }

@@ -29,7 +29,7 @@ struct StragglerRunner {
             return
         }
         let state: MatchState
-        switch try await context.stamped(read, in: environment) {
+        switch try await context.stamped(read) {
         case .stamped(let stamped): state = stamped
         case .overtaken: return try await run(claimed)
         case .wait(let duration): return try await postpone(claimed, of: read, for: duration)

@@ -19,6 +19,10 @@ struct SweepRunner {
     private var fastest: Duration?
     private var nextCommit = 0
     private var sent: [Int: SentPage] = [:]
+    /// Tokens of the shard, as far as it matters.
+    private var tokens = 0
+    /// Pushes whose cursor a crash of the database could take back.
+    private var volatilePushes = 0
     private var ending: Ending?
     /// A page is to be sent again, and with it those behind.
     private var hasKeptCursor = false
@@ -82,7 +86,7 @@ struct SweepRunner {
     }
 
     private mutating func work(in group: inout TaskGroup<SentPage>) async throws(StoreError) {
-        let tokens = try await context.store.countTokens(
+        tokens = try await context.store.countTokens(
             of: record.key,
             upTo: SweepWindow.enough(context.configuration),
             by: context.storeDeadline
@@ -175,7 +179,7 @@ struct SweepRunner {
             return nil
         case .send(let plan):
             let state: MatchState
-            switch try await context.stamped(read.state, in: record.key.environment) {
+            switch try await context.stamped(read.state) {
             case .stamped(let stamped): state = stamped
             case .overtaken: return nil
             case .wait(let duration):
@@ -248,6 +252,9 @@ struct SweepRunner {
         record.sweep = page.plan.after
         record.counts += report.counts
         record.backoff = 0
+        volatilePushes += report.counts.accepted
+        let isDurable = volatilePushes >= SweepWindow.volatilePushes(tokens)
+        if isDurable { volatilePushes = 0 }
         let isHeld: Bool
         if record.sweep.turn == nil {
             let turn = TurnRecord(
@@ -257,9 +264,20 @@ struct SweepRunner {
                 acceptedAt: page.state.acceptedAt,
                 counts: record.counts
             )
-            isHeld = try await context.store.finishTurn(record, report.result, turn: turn, by: context.storeDeadline)
+            isHeld = try await context.store.finishTurn(
+                record,
+                report.result,
+                turn: turn,
+                isDurable: isDurable,
+                by: context.storeDeadline
+            )
         } else {
-            isHeld = try await context.store.commitPage(record, report.result, by: context.storeDeadline)
+            isHeld = try await context.store.commitPage(
+                record,
+                report.result,
+                isDurable: isDurable,
+                by: context.storeDeadline
+            )
         }
         if !isHeld { ending = .leaseLost }
         if !report.result.stragglers.isEmpty { context.bell.stragglers.signal() }
@@ -273,7 +291,13 @@ struct SweepRunner {
         record.counts.removed += report.counts.removed
         record.counts.refused += report.counts.refused
         record.counts.wanted += report.counts.removed + report.counts.refused
-        guard try await context.store.commitPage(record, report.result, by: context.storeDeadline) else {
+        let isHeld = try await context.store.commitPage(
+            record,
+            report.result,
+            isDurable: false,
+            by: context.storeDeadline
+        )
+        guard isHeld else {
             ending = .leaseLost
             return
         }

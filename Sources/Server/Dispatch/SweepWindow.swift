@@ -6,7 +6,7 @@ struct SweepWindow: Equatable {
     let pages: Int
 
     /// Pages smaller than this cost more in round trips than they save.
-    private static let leastPage = 100
+    private static let leastPage = 50
     private static let comfortablePage = 200
     /// The smallest page whose failures can be told from single tokens'.
     private static let probe = 20
@@ -32,6 +32,10 @@ struct SweepWindow: Equatable {
     static func probing(_ configuration: DispatchConfiguration) -> SweepWindow {
         SweepWindow(pageSize: min(probe, configuration.pageSize), pages: 1)
     }
+
+    /// How many pushes a crash of the database may take back, beside those under way: few enough to make a tenth of the
+    /// shard together, and so many that a sweep does not wait for the disk at each page.
+    static func volatilePushes(_ tokens: Int) -> Int { tokens / 64 }
 
     /// From here on, more tokens make no difference.
     static func enough(_ configuration: DispatchConfiguration) -> Int {

@@ -4,6 +4,19 @@ import Testing
 
 @Suite("Which due targets are taken first")
 struct ClaimOrderTests {
+    @Test(
+        "gives every rank one of four places, and tokens no more than they may have",
+        arguments: [
+            (3, 3, [0, 1, 2]), (4, 4, [0, 1, 10, 11]), (6, 6, [0, 1, 2, 3, 10, 11]), (6, 1, [0, 1, 2, 3, 4, 10]),
+            (6, 0, [0, 1, 2, 3, 4, 5]), (99, 99, Array(0...11)),
+        ]
+    )
+    func places(places: Int, tokens: Int, expected: [Int]) {
+        let flood = (0..<10).map { candidate("busy", true, .channel, Int64($0)) }
+        let others = [candidate("small", true, .tokens, 100), candidate("small", false, .tokens, 200)]
+        #expect(ClaimOrder.chosen(flood + others, places: places, tokens: tokens) == expected)
+    }
+
     private func candidate(_ tenant: String, _ urgent: Bool, _ kind: TargetKind, _ due: Int64)
         -> ClaimOrder.Candidate<String>
     {

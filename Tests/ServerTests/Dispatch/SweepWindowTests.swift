@@ -6,7 +6,8 @@ struct SweepWindowTests {
     @Test(
         "is at most a twelfth of its shard, unless pages would become too small",
         arguments: [
-            (0, 100, 1), (1_000, 100, 1), (1_334, 111, 1), (5_000, 208, 2), (20_000, 208, 8), (48_000, 500, 8),
+            (0, 50, 1), (600, 50, 1), (1_000, 83, 1), (1_334, 111, 1), (5_000, 208, 2), (20_000, 208, 8),
+            (48_000, 500, 8),
             (1_000_000, 500, 8),
         ]
     )
@@ -14,7 +15,13 @@ struct SweepWindowTests {
         let window = SweepWindow(tokens: tokens, DispatchConfiguration(owner: "test"))
         #expect(window.pageSize == pageSize)
         #expect(window.pages == pages)
-        #expect(window.pageSize * window.pages <= max(tokens / 12, 100))
+        #expect(window.pageSize * window.pages <= max(tokens / 12, 50))
+    }
+
+    @Test("is, with what a crash of the database takes back, at most a tenth", arguments: [600, 5_000, 48_000])
+    func withVolatilePushes(tokens: Int) {
+        let window = SweepWindow(tokens: tokens, DispatchConfiguration(owner: "test"))
+        #expect((window.pageSize * window.pages + SweepWindow.volatilePushes(tokens)) * 10 <= tokens)
     }
 
     @Test("is one small page while an outage may not be over")

@@ -82,7 +82,7 @@ struct SweepBoundsTests {
             match: MatchID(unchecked: "m")
         )
         let key = TargetKey(match: match, kind: .tokens, environment: .production, cadence: .standard)
-        return TargetRecord(key: key, epoch: epoch, sweep: Sweep(), backoff: 0, counts: TurnCounts())
+        return TargetRecord(key: key, epoch: epoch, isUrgent: false, sweep: Sweep(), backoff: 0, counts: TurnCounts())
     }
 
     @Test("a lease holds until its time is over, it is lost at a renewal, or another epoch stands there")

@@ -14,6 +14,9 @@ struct SendingFixture {
 
     var key: MatchKey { MatchKey(tenant: tenant, match: match) }
 
+    /// The shard of frequent phones.
+    var target: TargetKey { TargetKey(match: key, kind: .tokens, environment: .production, cadence: .frequent) }
+
     /// For every call.
     static var soon: ContinuousClock.Instant { .now + .seconds(20) }
 
@@ -97,8 +100,9 @@ struct SendingFixture {
 
     /// Claims all that is due.
     func claim(_ owner: String = "me", lease: Duration = .seconds(10)) async throws -> [TargetRecord] {
-        let due = try await store.dueTargets(limit: 100, by: Self.soon).due
-        return try await store.claim(due.map(\.key), owner: owner, lease: lease, by: Self.soon)
+        let room = ClaimRoom(all: 100, tokens: 100)
+        return try await store.claimDue(room, running: [:], owner: owner, lease: lease, by: Self.soon)
+            .claimed.map(\.record)
     }
 
     /// One value of one row.
