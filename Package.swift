@@ -147,6 +147,11 @@ let package = Package(
             dependencies: ["Core", "EventLoop", "Executables", "HTTP2", "HTTPServer", "touchline", "TestSupport"],
             swiftSettings: common
         ),
+        .testTarget(
+            name: "LoadTestTests",
+            dependencies: ["APNs", "APNsProtocol", "EventLoop", "Executables", "loadtest"],
+            swiftSettings: common
+        ),
         .testTarget(name: "TidyTests", swiftSettings: common),
     ],
     swiftLanguageModes: [.v6]

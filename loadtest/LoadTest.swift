@@ -1,62 +1,51 @@
+internal import Executables
 import Glibc
 
-/// `loadtest`: measures the sender, and checks its own sums.
+/// The load tester: reads the command line, runs the test, and turns what became of it into an exit code.
 @main
 struct LoadTest {
-    static let help = """
-        usage: loadtest pool [options]
-
-        Measures Touchline's sender on this machine, against a simulator in another process.
-
-          pool    the sender pool alone, closed loop: throughput, latencies, CPU a push, outcomes
-
-        loadtest pool --help says more. Exit codes: 0 done, 1 a push was lost or doubled, or the run failed, 2 wrong use.
-
-        """
-
     static func main() async {
-        var arguments = CommandLine.arguments.dropFirst()
-        switch arguments.popFirst() {
-        case "pool": await runPool(Array(arguments))
-        case "--help", "-h", "help": print(help, terminator: "")
-        case nil: fail(help, code: 2)
-        case .some(let word): fail("loadtest: no test called \(word)\n\(help)", code: 2)
-        }
+        // A reader that went away is no reason to die by a signal, which would leave companions to the guardian.
+        signal(SIGPIPE, SIG_IGN)
+        exit(await run(Array(CommandLine.arguments.dropFirst()), environment: Environment.current()))
     }
 
-    private static func runPool(_ arguments: [String]) async {
-        let options: PoolOptions
-        do throws(Misuse) {
-            options = try PoolOptions(arguments)
+    /// - Returns: The exit code: 0 done, 1 a push was lost or the run failed, 2 wrong use.
+    static func run(_ words: [String], environment: [String: String]) async -> Int32 {
+        do throws(Failure) {
+            let parser = CommandParser(program: .loadtest, commands: Command.all)
+            switch try parser.parse(words, environment: environment) {
+            case .help(let text): Terminal.print(text, terminator: "")
+            case .run(let invocation): try await invocation.command.run(invocation)
+            }
+            return 0
         } catch {
-            fail("loadtest pool: \(error.message)\nTry: loadtest pool --help\n", code: 2)
+            Terminal.complain("error: \(error.message)")
+            if let hint = error.hint { Terminal.complain("       \(hint)") }
+            return error.kind.rawValue
         }
-        if options.wantsHelp {
-            print(PoolOptions.help, terminator: "")
-            return
-        }
-        do throws(RunFailure) {
-            let report = try await PoolRun.run(options)
-            print(report.table, terminator: "")
-            if let file = options.jsonFile { try report.write(to: file) }
-            if !report.isSound { fail("loadtest pool: \(report.complaint)\n", code: 1) }
-        } catch {
-            fail("loadtest pool: \(error.message)\n", code: 1)
-        }
-    }
-
-    private static func fail(_ text: String, code: Int32) -> Never {
-        text.withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
-        exit(code)
     }
 }
 
-/// What is wrong with the flags.
-struct Misuse: Error {
-    let message: String
+extension Program {
+    static let loadtest = Program(
+        name: "loadtest",
+        introduction: """
+            Measures Touchline on this machine: how fast, at what cost, and whether each
+            push ended in exactly one outcome. Apple's place is taken by a simulator in a
+            process of its own.
+            """,
+        closing: """
+            `loadtest TEST --help` says more, with examples. Every test prints a table, and
+            writes --json FILE for programs and --report FILE.html for people.
+            Exit codes: 0 done, 1 a push was lost or the run failed, 2 wrong use.
+
+            example: loadtest pool --report pool.html
+            """
+    )
 }
 
-/// Why a run could not be carried out.
-struct RunFailure: Error {
-    let message: String
+extension Command {
+    /// Every test, in the order of the help.
+    static let all: [Command] = [.pool]
 }

@@ -41,6 +41,14 @@ package final class LatencyHistogram: Sendable {
         return most
     }
 
+    /// How many durations are longer, to the bucket's accuracy.
+    package static func count(above microseconds: Int, of histograms: [LatencyHistogram]) -> Int {
+        let first = bucket(of: max(0, microseconds)) + 1
+        return histograms.reduce(0) { sum, histogram in
+            sum + histogram.buckets[first...].reduce(0) { $0 + $1.value }
+        }
+    }
+
     static func bucket(of microseconds: Int) -> Int {
         guard microseconds >= linear else { return microseconds }
         // 2^8 has its first bit at place 8: there the first doubling begins.

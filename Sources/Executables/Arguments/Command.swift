@@ -25,7 +25,20 @@ package struct Command: Sendable {
     package let details: String
     /// A whole line that works, without the `$`.
     package let example: String
+    /// Further lines, each with what it does.
+    package let examples: [Example]
     package let run: @Sendable (Invocation) async throws(Failure) -> Void
+
+    /// A line for the help, to be copied as it stands.
+    package struct Example: Sendable {
+        package let what: String
+        package let line: String
+
+        package init(_ what: String, _ line: String) {
+            self.what = what
+            self.line = line
+        }
+    }
 
     package init(
         _ words: String,
@@ -34,6 +47,7 @@ package struct Command: Sendable {
         options: [Option] = [],
         details: String = "",
         example: String,
+        examples: [Example] = [],
         run: @escaping @Sendable (Invocation) async throws(Failure) -> Void
     ) {
         self.words = words.split(separator: " ").map(String.init)
@@ -42,6 +56,7 @@ package struct Command: Sendable {
         self.options = options
         self.details = details
         self.example = example
+        self.examples = examples
         self.run = run
     }
 

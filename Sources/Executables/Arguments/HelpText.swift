@@ -46,7 +46,9 @@ struct HelpText {
             text += "\n" + columns(command.arguments.map { ($0.usage, $0.summary) })
         }
         if !command.options.isEmpty { text += "\n" + command.options.map(option).joined() }
-        return text + "\n\(example(command))\n"
+        text += "\n\(example(command))\n"
+        for example in command.examples { text += "\n\(wrap(example.what, indent: 0)):\n    \(folded(example.line))\n" }
+        return text
     }
 
     private func option(_ option: Option) -> String {
@@ -58,20 +60,23 @@ struct HelpText {
         return columns([(head, option.summary + tail)])
     }
 
-    /// The example, to be copied as it stands: a long one goes on behind a backslash.
-    private func example(_ command: Command) -> String {
-        var lines = ["example:"]
-        let words = command.example.split(separator: " ")
+    private func example(_ command: Command) -> String { "example: " + folded(command.example, after: 9) }
+
+    /// A line to be copied as it stands: a long one goes on behind a backslash.
+    private func folded(_ line: String, after indent: Int = 4) -> String {
+        var lines = [String(repeating: " ", count: indent)]
+        let words = line.split(separator: " ")
         for (index, word) in words.enumerated() {
             // An option stays beside its value.
             let value = word.hasPrefix("--") && index + 1 < words.count ? words[index + 1].count + 1 : 0
             let isFull = lines[lines.count - 1].count + 1 + word.count + value > width - 2
             if isFull, word.hasPrefix("--") {
                 lines[lines.count - 1] += " \\"
-                lines.append("   ")
+                lines.append("       ")
             }
-            lines[lines.count - 1] += " " + word
+            lines[lines.count - 1] += (index == 0 ? "" : " ") + word
         }
+        lines[0] = String(lines[0].dropFirst(indent))
         return lines.joined(separator: "\n")
     }
 

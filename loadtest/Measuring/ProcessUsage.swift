@@ -1,3 +1,4 @@
+internal import Executables
 import FoundationEssentials
 import Glibc
 
@@ -14,6 +15,19 @@ enum ProcessUsage {
         var usage = rusage()
         getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
         return usage.ru_maxrss * 1024
+    }
+
+    /// Resident now.
+    static var ownBytes: Int {
+        guard let text = try? File.read("/proc/self/statm") else { return 0 }
+        let fields = String(decoding: text, as: UTF8.self).split(separator: " ")
+        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    /// Descriptors that this process has open.
+    static var ownDescriptors: Int {
+        // Less the one of the folder that is being read.
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count - 1) ?? 0
     }
 
     /// CPU time of another process, all of its threads; `nil` when it is gone. Source: proc(5), fields 14 and 15 of `stat`.
