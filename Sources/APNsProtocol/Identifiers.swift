@@ -42,17 +42,31 @@ package struct DeviceToken: WrappedText {
     package static let rule = "an even number of hexadecimal digits, at most 512"
     package let text: String
 
+    /// Takes also what backends make of a `Data`'s description: `<0A1B2C3D 4E5F…>`. The same token is the same text then.
     package init?(validating text: String) {
-        let bytes = text.utf8
-        guard !bytes.isEmpty, bytes.count <= 512, bytes.count % 2 == 0, bytes.allSatisfy(ASCII.isHex) else {
-            return nil
-        }
-        // Without upper-case letters, as phones' backends mostly send it, the text is taken as it is.
-        guard bytes.contains(where: ASCII.isUpper) else {
+        // Without capitals, brackets and spaces, as most backends send it, the text is taken as it is.
+        if Self.isPlain(text.utf8) {
             self.text = text
             return
         }
-        self.text = String(decoding: bytes.map { ASCII.isUpper($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+        guard text.utf8.count <= 2 * Self.mostDigits else { return nil }
+        var bytes = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }
+        if bytes.count > 2, Self.brackets.contains(where: { bytes.first == $0.open && bytes.last == $0.close }) {
+            bytes = Array(bytes.dropFirst().dropLast())
+        }
+        bytes = bytes.map { ASCII.isUpper($0) ? $0 | 0x20 : $0 }
+        guard Self.isPlain(bytes) else { return nil }
+        self.text = String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static let mostDigits = 512
+    private static let brackets: [(open: UInt8, close: UInt8)] = [
+        (UInt8(ascii: "<"), UInt8(ascii: ">")), (UInt8(ascii: "["), UInt8(ascii: "]")),
+    ]
+
+    private static func isPlain(_ bytes: some Collection<UInt8>) -> Bool {
+        (2...mostDigits).contains(bytes.count) && bytes.count % 2 == 0
+            && bytes.allSatisfy { ASCII.isHex($0) && !ASCII.isUpper($0) }
     }
 }
 

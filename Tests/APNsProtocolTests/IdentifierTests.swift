@@ -28,7 +28,15 @@ struct IdentifierTests {
             #expect(DeviceToken(validating: String(repeating: "aB", count: length / 2))?.text.utf8.first == 0x61)
         }
         #expect(DeviceToken(validating: "ABcd")?.text == "abcd")
-        for bad in ["", "a", "abc", "gg", "ab ", String(repeating: "ab", count: 257), "../aa"] {
+        for same in ["<ABCD 0123>", "abcd0123", "AB CD 01 23", "<abcd0123>", "[abcd 0123]", " abcd0123 "] {
+            #expect(DeviceToken(validating: same)?.text == "abcd0123", "\(same)")
+        }
+        let longest = String(repeating: "ab", count: 256)
+        #expect(DeviceToken(validating: "<\(longest)>")?.text == longest)
+        for bad in [
+            "", " ", "<>", "a", "abc", "gg", String(repeating: "ab", count: 257), "../aa", "<abcd", "abcd>", "<<abcd>>",
+            "<abcd]", "ab\tcd", "ab\u{0}cd", "{length = 2, bytes = 0xabcd}", "０１", String(repeating: " ", count: 2_000),
+        ] {
             #expect(DeviceToken(validating: bad) == nil, "\(bad)")
         }
     }
