@@ -26,7 +26,7 @@ extension Store {
                     )
                     SELECT s.tenant_id, s.match_id, s.activity, a.row_no, a.token, a.environment, a.cadence, a.shard,
                            s.version, s.urgent, s.alert_version, s.attempts, s.due_at,
-                           coalesce(t.reached_version, 0)
+                           coalesce(t.reached_version, 0), a.registered_at
                     FROM taken s
                     CROSS JOIN LATERAL (
                         SELECT * FROM activities x WHERE (x.tenant_id, x.match_id, x.activity)
@@ -52,7 +52,12 @@ extension Store {
             let match = row.matchKey(0)
             return ClaimedStraggler(
                 match: match,
-                row: TokenRow(number: row.int(3), activity: row.wrapped(2), token: row.wrapped(4)),
+                row: TokenRow(
+                    number: row.int(3),
+                    activity: row.wrapped(2),
+                    token: row.wrapped(4),
+                    registeredAt: row.moment(14)
+                ),
                 target: TargetKey(
                     match: match,
                     kind: .tokens,

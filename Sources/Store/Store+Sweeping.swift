@@ -7,6 +7,8 @@ package struct TokenRow: Sendable {
     package let number: Int64
     package let activity: ActivityID
     package let token: DeviceToken
+    /// When the phone last named it.
+    package let registeredAt: Moment
 }
 
 /// What a sweep reads for one page.
@@ -49,7 +51,7 @@ extension Store {
                 Self.byIndexOrder,
                 PGStatement(
                     """
-                    SELECT row_no, activity, token FROM activities
+                    SELECT row_no, activity, token, registered_at FROM activities
                     WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND shard = $5
                       AND refused_reason IS NULL AND row_no > $6 AND row_no <= $7
                     ORDER BY row_no LIMIT $8
@@ -70,7 +72,12 @@ extension Store {
         )
         guard let match = results[0].first else { return nil }
         let rows = results[2].map { row in
-            TokenRow(number: row.int(0), activity: row.wrapped(1), token: row.wrapped(2))
+            TokenRow(
+                number: row.int(0),
+                activity: row.wrapped(1),
+                token: row.wrapped(2),
+                registeredAt: row.moment(3)
+            )
         }
         return TokenPage(
             state: MatchState(match),
@@ -292,7 +299,7 @@ extension Store {
             DELETE FROM activities WHERE ctid = ANY (ARRAY(
                 SELECT a.ctid FROM unnest($3::text[], $4::text[], $5::timestamptz[]) AS d (activity, token, as_of)
                 CROSS JOIN LATERAL (\(Self.activity("d.activity", isLocked: true))) a
-                WHERE a.token = d.token AND a.registered_at <= coalesce(d.as_of, now())))
+                WHERE a.token = d.token AND date_trunc('milliseconds', a.registered_at) <= coalesce(d.as_of, now())))
             """,
             match.parameters + [
                 .textArray(dead.map(\.row.activity.text)), .textArray(dead.map(\.row.token.text)),
@@ -304,7 +311,7 @@ extension Store {
     private func setAside(_ refused: [(row: TokenRow, reason: String)], of match: MatchKey) -> PGStatement {
         PGStatement(
             """
-            UPDATE activities SET refused_reason = found.reason
+            UPDATE activities SET refused_reason = found.reason, refused_at = clock_timestamp()
             FROM (SELECT a.ctid AS place, r.reason
                   FROM unnest($3::text[], $4::text[], $5::text[]) AS r (activity, token, reason)
                   CROSS JOIN LATERAL (\(Self.activity("r.activity", isLocked: true))) a WHERE a.token = r.token) found

@@ -5,26 +5,33 @@ package struct RefusalWatch: Sendable {
     /// So many distinct tokens have to be refused.
     private static let least = 50
 
-    private var slices: [(begin: Moment, sent: Int, refused: Int)] = []
+    private struct Slice {
+        let begin: Moment
+        var answered = 0
+        /// Hashes. A token that is refused, registered again and refused again is still one.
+        var refused: Set<Int> = []
+    }
+
+    private var slices: [Slice] = []
 
     package init() {}
 
-    /// Counts pushes to distinct tokens. A refused token is set aside, hence it is counted once.
+    /// Counts pushes to tokens.
     ///
     /// - Parameters:
-    ///   - sent: Pushes that APNs answered.
-    ///   - refused: Those of them that it refused for their token.
+    ///   - answered: Pushes that APNs answered, those refused included.
+    ///   - refused: Hashes of the tokens that it refused.
     ///   - now: Any clock that only goes forward.
-    /// - Returns: Whether token sends of the app are to stop.
-    package mutating func note(sent: Int, refused: Int, at now: Moment) -> Bool {
+    /// - Returns: Whether token sends of the app are to stop: at least 50 distinct tokens and more than half of all
+    ///   answers were refusals, within five minutes.
+    package mutating func note(answered: Int, refused: [Int], at now: Moment) -> Bool {
         slices.removeAll { $0.begin <= now - Self.window }
-        if let last = slices.last, now < last.begin + Self.slice {
-            slices[slices.count - 1].sent += sent
-            slices[slices.count - 1].refused += refused
-        } else {
-            slices.append((now, sent, refused))
-        }
-        let refusals = slices.reduce(0) { $0 + $1.refused }
-        return refusals >= Self.least && refusals * 2 > slices.reduce(0) { $0 + $1.sent }
+        if slices.last.map({ now >= $0.begin + Self.slice }) ?? true { slices.append(Slice(begin: now)) }
+        slices[slices.count - 1].answered += answered
+        // A set that is full is far beyond what stops an app.
+        if slices[slices.count - 1].refused.count < 10_000 { slices[slices.count - 1].refused.formUnion(refused) }
+        guard !refused.isEmpty else { return false }
+        let distinct = slices.reduce(into: Set<Int>()) { $0.formUnion($1.refused) }.count
+        return distinct >= Self.least && distinct * 2 > slices.reduce(0) { $0 + $1.answered }
     }
 }

@@ -20,8 +20,28 @@ package enum RetryRule {
     ///   - failure: How it ended.
     ///   - attempt: How often it has failed already, 1 the first time.
     ///   - isUrgent: Whether the push was a key event's or an end.
-    /// - Returns: How long to wait.
-    package static func delay(after failure: Failure, attempt: Int, isUrgent: Bool) -> Duration {
+    ///   - jitter: From 0 to 1; up to a quarter more, so that what failed together does not come back together.
+    /// - Returns: How long to wait: never less than APNs asked for, at most two hours.
+    package static func delay(
+        after failure: Failure,
+        attempt: Int,
+        isUrgent: Bool,
+        jitter: Double = 0
+    ) -> Duration {
+        let delay = delay(after: failure, attempt: attempt, isUrgent: isUrgent)
+        return min(delay + delay * (min(max(jitter, 0), 1) / 4), longest)
+    }
+
+    /// The same for the same text and attempt, else spread evenly from 0 to 1.
+    package static func jitter(of text: String, attempt: Int) -> Double {
+        // FNV-1a: Swift's own hashes differ from one process to the next.
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(truncatingIfNeeded: attempt)
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        hash ^= hash >> 32
+        return Double((hash &* 0x9e37_79b9_7f4a_7c15) >> 11) / Double(1 << 53 as UInt64)
+    }
+
+    private static func delay(after failure: Failure, attempt: Int, isUrgent: Bool) -> Duration {
         switch failure {
         case .later(.some(.zero)):
             // APNs shuts that server down; others take the push at once.

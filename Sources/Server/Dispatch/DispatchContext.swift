@@ -96,8 +96,12 @@ final class DispatchContext: Sendable {
     var storeDeadline: ContinuousClock.Instant { .now + .seconds(5) }
 
     /// Whether so many of the app's tokens are refused that its token sends are to stop.
-    func note(sent: Int, refused: Int, of app: AppKey, at now: Moment) -> Bool {
-        refusals.withLock { $0[app, default: RefusalWatch()].note(sent: sent, refused: refused, at: now) }
+    func note(_ report: PageReport, of app: AppKey, at now: Moment) -> Bool {
+        let answered = report.pushes - report.failures.count
+        let refused = report.result.refused.map { $0.row.token.text.hashValue }
+        return refusals.withLock {
+            $0[app, default: RefusalWatch()].note(answered: answered, refused: refused, at: now)
+        }
     }
 
     /// Whether so many of an app's channels are gone at once that its capability must have been switched off.

@@ -8,12 +8,13 @@ struct PageReport {
     var counts = TurnCounts()
     /// Pushes that ended in "later" or "unknown".
     var failures: [(row: TokenRow, failure: RetryRule.Failure)] = []
-    var refusedTokens = 0
+    let pushes: Int
     /// The app's token sends are to stop.
     var stop: String?
 
     init(_ rows: [TokenRow], _ outcomes: [Outcome], isDowngraded: Bool) {
         precondition(rows.count == outcomes.count, "\(outcomes.count) outcomes of \(rows.count) pushes")
+        pushes = rows.count
         counts.wanted = rows.count
         counts.downgraded = isDowngraded ? rows.count : 0
         for (row, outcome) in zip(rows, outcomes) {
@@ -23,12 +24,14 @@ struct PageReport {
             }
             switch Disposition(outcome) {
             case .accepted: counts.accepted += 1
+            case .removeToken(let asOf?) where asOf < row.registeredAt:
+                // The phone has named the token again since APNs knew it dead: it is kept, and gets what comes next.
+                counts.givenUp += 1
             case .removeToken(let asOf):
                 counts.removed += 1
                 result.dead.append((row, asOf))
             case .setTokenAside(let reason):
                 counts.refused += 1
-                refusedTokens += 1
                 result.refused.append((row, reason))
             case .stopApp(let reason): stop = reason
             case .retry(let failure): failures.append((row, failure))
@@ -38,7 +41,13 @@ struct PageReport {
     }
 
     var verdict: PageVerdict {
-        PageVerdict(sent: counts.wanted, failed: failures.count)
+        PageVerdict(sent: pushes, failed: failures.count)
+    }
+
+    /// Why token sends stop when most tokens are refused.
+    static func massRefusal(in environment: APNsEnvironment) -> String {
+        "more than half of at least 50 tokens were refused within 5 minutes: check that the app's environment "
+            + "(\(environment.rawValue)) and bundle id are those of the phones' build"
     }
 
     /// How long the whole target waits: as long as the most patient of its failures.
@@ -56,7 +65,12 @@ struct PageReport {
                 isUrgent: isUrgent,
                 alertVersion: alertVersion,
                 attempts: 1,
-                delay: RetryRule.delay(after: failure, attempt: 1, isUrgent: isUrgent)
+                delay: RetryRule.delay(
+                    after: failure,
+                    attempt: 1,
+                    isUrgent: isUrgent,
+                    jitter: RetryRule.jitter(of: row.activity.text, attempt: 1)
+                )
             )
         }
     }

@@ -312,13 +312,8 @@ struct SweepRunner {
 
     private mutating func stopIfNeeded(_ report: inout PageReport, of page: Page) async throws(StoreError) {
         let app = page.composition.app.key
-        let answered = report.counts.wanted - report.failures.count
-        if report.stop == nil,
-            context.note(sent: answered, refused: report.refusedTokens, of: app, at: page.state.now)
-        {
-            report.stop =
-                "more than half of at least 50 tokens were refused within 5 minutes: check that the app's "
-                + "environment (\(app.environment.rawValue)) and bundle id are those of the phones' build"
+        if report.stop == nil, context.note(report, of: app, at: page.state.now) {
+            report.stop = PageReport.massRefusal(in: app.environment)
         }
         guard let reason = report.stop else { return }
         context.forgetRefusals(of: app)

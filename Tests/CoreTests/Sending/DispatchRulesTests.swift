@@ -76,12 +76,23 @@ struct DispositionTests {
     @Test("fifty refused tokens of less than a hundred stop the app; old ones do not count")
     func refusals() {
         let start = Moment(seconds: 1000)
-        func verdicts(_ notes: (sent: Int, refused: Int, after: Int64)...) -> [Bool] {
+        func verdicts(_ notes: (answered: Int, refused: Range<Int>, after: Int64)...) -> [Bool] {
             var watch = RefusalWatch()
-            return notes.map { watch.note(sent: $0.sent, refused: $0.refused, at: start + .seconds($0.after)) }
+            return notes.map {
+                watch.note(answered: $0.answered, refused: Array($0.refused), at: start + .seconds($0.after))
+            }
         }
-        #expect(verdicts((49, 49, 0), (1, 1, 200)) == [false, true])
-        #expect(verdicts((100, 50, 0), (1, 1, 0)) == [false, true])
-        #expect(verdicts((49, 49, 0), (1, 1, 301)) == [false, false])
+        #expect(verdicts((49, 0..<49, 0), (1, 49..<50, 200)) == [false, true])
+        #expect(verdicts((100, 0..<50, 0), (1, 50..<51, 0)) == [false, true])
+        #expect(verdicts((49, 0..<49, 0), (1, 49..<50, 301)) == [false, false])
+    }
+
+    @Test("one token that is registered and refused again and again stops nobody")
+    func oneRefusedToken() {
+        var watch = RefusalWatch()
+        for second in 0..<100 {
+            let stops = watch.note(answered: 1, refused: [4711], at: Moment(seconds: 1000 + Int64(second)))
+            #expect(!stops)
+        }
     }
 }

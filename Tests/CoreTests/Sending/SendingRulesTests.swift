@@ -59,6 +59,25 @@ struct SendingRulesTests {
         #expect(RetryRule.delay(after: .unknown, attempt: 40, isUrgent: false) == .seconds(30))
     }
 
+    @Test("jitter adds up to a quarter, never takes away, and keeps below the cap")
+    func jitter() {
+        func delay(_ jitter: Double) -> Duration {
+            RetryRule.delay(after: .later(after: .seconds(8)), attempt: 1, isUrgent: false, jitter: jitter)
+        }
+        #expect(delay(0) == .seconds(8) && delay(0.5) == .seconds(9) && delay(1) == .seconds(10))
+        #expect(delay(-1) == .seconds(8) && delay(7) == .seconds(10))
+        #expect(
+            RetryRule.delay(after: .later(after: nil), attempt: 40, isUrgent: false, jitter: 1) == .seconds(7200)
+        )
+        let jitters = (0..<1_000).map { RetryRule.jitter(of: "phone-\($0)", attempt: 1) }
+        #expect(jitters.allSatisfy { (0..<1).contains($0) })
+        let mean = jitters.reduce(0, +) / 1_000
+        #expect(abs(mean - 0.5) < 0.05, "\(mean)")
+        #expect((0..<10).allSatisfy { tenth in jitters.count { Int($0 * 10) == tenth } > 50 })
+        #expect(RetryRule.jitter(of: "a", attempt: 1) == RetryRule.jitter(of: "a", attempt: 1))
+        #expect(RetryRule.jitter(of: "a", attempt: 1) != RetryRule.jitter(of: "a", attempt: 2))
+    }
+
     @Test("stale dates are never under a minute ahead; a channel that stores nothing expires at once")
     func dates() {
         let now = Moment(seconds: 10_000)
