@@ -25,12 +25,73 @@ extension Store {
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) {
         let column = kind == .channel ? "channels_stopped" : "tokens_stopped"
+        let since = kind == .channel ? "" : ", tokens_stopped_at = clock_timestamp()"
         _ = try await query(
             """
-            UPDATE apps SET \(column) = $4
+            UPDATE apps SET \(column) = $4\(since)
             WHERE tenant_id = $1 AND bundle = $2 AND environment = $3 AND \(column) IS NULL
             """,
             [.text(app.tenant), .text(app.bundle), .text(app.environment.rawValue), .text(reason)],
+            by: deadline
+        )
+    }
+
+    /// After token sends of an app go on: tokens that were refused while its environment or topic was wrong get a push of
+    /// their own, and so does, at once, whoever waited for one.
+    ///
+    /// Tokens that were refused long before the stop stay aside. Where nothing had stopped, nothing is done.
+    package func revive(_ app: AppKey, by deadline: ContinuousClock.Instant) async throws(StoreError) {
+        let key: [PGValue] = [.text(app.tenant), .text(app.bundle), .text(app.environment.rawValue)]
+        let ofApp = """
+            FROM apps p JOIN matches m ON m.tenant_id = p.tenant_id AND m.bundle = p.bundle
+            WHERE p.tenant_id = $1 AND p.bundle = $2 AND p.environment = $3
+              AND p.tokens_stopped IS NULL AND p.tokens_stopped_at IS NOT NULL
+              AND m.deleted_at IS NULL
+            """
+        let revived = PGStatement(
+            """
+            WITH revived AS (
+                UPDATE activities a SET refused_reason = NULL, refused_at = NULL,
+                    registered_xid = pg_current_xact_id()
+                FROM (SELECT m.match_id, m.version, p.tokens_stopped_at - interval '10 minutes' AS since \(ofApp)) p
+                WHERE a.tenant_id = $1 AND a.match_id = p.match_id AND a.environment = $3
+                  AND a.refused_reason IS NOT NULL AND a.refused_at >= p.since
+                RETURNING a.match_id, a.activity, a.cadence, a.shard, p.version)
+            INSERT INTO stragglers (tenant_id, match_id, activity, version, environment, cadence, shard)
+            SELECT $1, match_id, activity, version, $3, cadence, shard FROM revived WHERE version > 0
+            ON CONFLICT (tenant_id, match_id, activity) DO NOTHING
+            """,
+            key
+        )
+        let waiting = PGStatement(
+            """
+            UPDATE stragglers s SET due_at = clock_timestamp()
+            FROM (SELECT m.match_id \(ofApp)) p
+            WHERE s.tenant_id = $1 AND s.match_id = p.match_id AND s.due_at > clock_timestamp()
+            """,
+            key
+        )
+        let forget = PGStatement(
+            """
+            UPDATE apps SET tokens_stopped_at = NULL
+            WHERE tenant_id = $1 AND bundle = $2 AND environment = $3 AND tokens_stopped IS NULL
+            """,
+            key
+        )
+        _ = try await pipeline([revived, waiting, forget], by: deadline)
+    }
+
+    /// After an app's settings changed: what pacing holds back is decided anew, by the settings as they stand.
+    package func paceAnew(_ app: AppKey, by deadline: ContinuousClock.Instant) async throws(StoreError) {
+        _ = try await query(
+            """
+            UPDATE targets t SET due_at = clock_timestamp()
+            FROM matches m
+            WHERE m.tenant_id = $1 AND m.bundle = $2 AND m.deleted_at IS NULL
+              AND t.tenant_id = m.tenant_id AND t.match_id = m.match_id AND t.environment = $3
+              AND t.due_at > clock_timestamp() AND t.backoff = 0
+            """,
+            [.text(app.tenant), .text(app.bundle), .text(app.environment.rawValue)],
             by: deadline
         )
     }

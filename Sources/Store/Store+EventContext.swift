@@ -36,7 +36,7 @@ extension Store {
             by: deadline,
             """
             SELECT m.match_id, y.content_state, coalesce(octet_length(m.attributes), 0), \(Self.routesSQL),
-                   m.paused_at IS NOT NULL, a.paused, t.paused_at IS NOT NULL
+                   m.paused_at IS NOT NULL, a.paused, t.paused_at IS NOT NULL, a.tokens_stopped, a.channels_stopped
             FROM matches m
             LEFT JOIN tenants t ON t.tenant_id = m.tenant_id
             LEFT JOIN activity_types y ON y.tenant_id = m.tenant_id AND y.bundle = m.bundle
@@ -81,7 +81,9 @@ extension Store {
     /// Over the apps of `m`, as `a`.
     private static let appsSQL = """
         (SELECT coalesce(bool_or(tokens), false) AS tokens, coalesce(bool_or(channels <> 'none'), false) AS channels,
-                coalesce(bool_or(paused_at IS NOT NULL), false) AS paused
+                coalesce(bool_or(paused_at IS NOT NULL), false) AS paused,
+                coalesce(bool_or(tokens_stopped IS NOT NULL), false) AS tokens_stopped,
+                coalesce(bool_or(channels_stopped IS NOT NULL), false) AS channels_stopped
          FROM apps WHERE tenant_id = m.tenant_id AND bundle = m.bundle)
         """
 
@@ -114,7 +116,10 @@ extension EventContext {
         match = row.wrapped(0)
         contract = row.optionalJSON(1)
         sizes = PayloadSizes(routes: PayloadSizes.Routes(row, from: 3), attributesBytes: Int(row.int(2)))
-        let pauses = [(5, "match_paused"), (6, "app_paused"), (7, "tenant_paused")]
+        let pauses = [
+            (5, "match_paused"), (6, "app_paused"), (7, "tenant_paused"), (8, "tokens_stopped"),
+            (9, "channels_stopped"),
+        ]
         warnings = pauses.filter { row.bool($0.0) }.map(\.1)
     }
 }

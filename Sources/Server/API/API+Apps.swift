@@ -13,7 +13,11 @@ extension API {
         var settings = AppSettings()
         try AppChanges(body).apply(to: &settings)
         let (app, isNew) = try await store.putApp(key, credential: credential, settings: settings, by: call.deadline)
-        if !isNew { try await store.markBehind(key, by: call.deadline) }
+        if !isNew {
+            try await store.revive(key, by: call.deadline)
+            try await store.markBehind(key, by: call.deadline)
+            try await store.paceAnew(key, by: call.deadline)
+        }
         wake()
         return .json(200, app.json)
     }
@@ -31,7 +35,9 @@ extension API {
             changes.apply(to: &$0)
         }
         guard let app else { throw Self.noSuchApp }
+        if resumes { try await store.revive(key, by: call.deadline) }
         if isPaused == false || resumes { try await store.markBehind(key, by: call.deadline) }
+        try await store.paceAnew(key, by: call.deadline)
         wake()
         return .json(200, app.json)
     }

@@ -184,6 +184,22 @@ struct EventTests {
         #expect(answers.last?["version"].raw == "1200")
     }
 
+    @Test("work of the app that stopped is said")
+    func stopped() async throws {
+        let fixture = try await APIFixture.make()
+        _ = try await fixture.store.owner(
+            by: .now + .seconds(10),
+            "UPDATE apps SET tokens_stopped = 'x', channels_stopped = 'y' WHERE environment = 'production'"
+        )
+        let answer = try await fixture.call(fixture.feed).json("POST", "/v1/matches/m1/events", event("1"), 202)
+        #expect(answer["warnings"].raw == #"["tokens_stopped","channels_stopped"]"#)
+        let target = "/v1/apps/\(APIFixture.bundle)/production"
+        let resumed = try await fixture.call(fixture.admin).json("PATCH", target, #"{"stopped":null}"#, 200)
+        #expect(resumed["stopped"].raw == #"{"tokens":null,"channels":null}"#)
+        let next = try await fixture.call(fixture.feed).json("POST", "/v1/matches/m1/events", event("2"), 202)
+        #expect(next["warnings"].raw == "[]")
+    }
+
     @Test("a pause is said")
     func paused() async throws {
         let fixture = try await APIFixture.make()

@@ -186,6 +186,19 @@ struct EngineFixture: Sendable {
         bell.ring()
     }
 
+    /// Lets go on what stopped, as an admin's `"stopped": null` does.
+    func resume() async throws {
+        let app = AppKey(
+            tenant: key.tenant,
+            bundle: try #require(BundleID(validating: Self.bundle)),
+            environment: .production
+        )
+        _ = try await store.changeApp(app, isPaused: nil, resumes: true, by: Self.soon) { _ in }
+        try await store.revive(app, by: Self.soon)
+        try await store.markBehind(app, by: Self.soon)
+        bell.ring()
+    }
+
     // MARK: - Looking
 
     func value(_ sql: String) async throws -> String? {

@@ -79,10 +79,7 @@ struct OutcomeTests {
             try await engine.until("SELECT tokens_stopped LIKE 'TopicDisallowed: %' FROM apps")
             try await engine.until("SELECT due_at IS NULL FROM targets")
             await engine.simulator.clearFaults()
-            _ = try await engine.store.owner(by: EngineFixture.soon, "UPDATE apps SET tokens_stopped = NULL")
-            let state = try await engine.store.matchState(engine.key, in: .production, by: EngineFixture.soon)
-            try await engine.store.markBehind(try #require(state?.app).key, by: EngineFixture.soon)
-            engine.bell.ring()
+            try await engine.resume()
             try await engine.untilSettled()
             #expect(await engine.pushes().count == 5)
         }
@@ -97,6 +94,36 @@ struct OutcomeTests {
             try await engine.register(1...60)
             try await engine.event(1, importance: .key)
             try await engine.until("SELECT tokens_stopped LIKE '%environment%' FROM apps")
+            try await engine.until("SELECT due_at IS NULL FROM targets")
+            #expect(try await engine.value("SELECT count(*) FROM activities WHERE refused_at IS NOT NULL") != "0")
+
+            await engine.simulator.clearFaults()
+            try await engine.resume()
+            try await engine.untilSettled()
+            let pushes = await engine.pushes()
+            #expect(pushes.count == 60 && pushes.values.allSatisfy { $0.last?.home == 1 })
+            #expect(try await engine.value("SELECT count(*) FROM activities WHERE refused_reason IS NULL") == "60")
+        }
+    }
+
+    @Test("a 410 from before the registration takes nothing away, and is not counted as removed")
+    func oldDeath() async throws {
+        var options = EngineFixture.Options()
+        options.faults = """
+            {"rules":[\(rule(1, #"{"status":410,"reason":"ExpiredToken","timestamp":1000000000000}"#)),
+            \(rule(2, #"{"status":410,"reason":"ExpiredToken","timestamp":4102444800000}"#))]}
+            """
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...5)
+            try await engine.event(1, importance: .key)
+            try await engine.untilSettled()
+            let deliveries = try #require(try await engine.store.deliveries(of: engine.key, by: EngineFixture.soon))
+            let sums = deliveries.turns.reduce(into: TurnCounts()) { $0 += $1.counts }
+            #expect(sums.wanted == 5 && sums.accepted == 3 && sums.removed == 1 && sums.givenUp == 1)
+            #expect(
+                try await engine.value("SELECT string_agg(activity, ' ' ORDER BY activity) FROM activities")
+                    == "phone-1 phone-3 phone-4 phone-5"
+            )
         }
     }
 
@@ -133,10 +160,7 @@ struct OutcomeTests {
             #expect(try await engine.value("SELECT state FROM channels") == "pending")
 
             await engine.simulator.setBroadcast(true, bundle: EngineFixture.bundle, in: .production)
-            _ = try await engine.store.owner(by: EngineFixture.soon, "UPDATE apps SET channels_stopped = NULL")
-            let state = try await engine.store.matchState(engine.key, in: .production, by: EngineFixture.soon)
-            try await engine.store.markBehind(try #require(state?.app).key, by: EngineFixture.soon)
-            engine.bell.ring()
+            try await engine.resume()
             try await engine.until("SELECT state = 'open' FROM channels")
         }
     }
