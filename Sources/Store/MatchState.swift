@@ -53,11 +53,12 @@ package struct AppState: Sendable {
     package let channelsStopped: String?
     package let isPaused: Bool
 
+    /// Shards and channels go by the phone's own setting; whether the app declares frequent updates is looked at here, so
+    /// that a changed declaration holds from the next push on.
     package func limits(for cadence: Cadence) -> PacingLimits {
         switch cadence {
-        case .frequent: frequent
         case .standard: standard
-        case .any: declaresFrequentUpdates ? frequent : standard
+        case .frequent, .any: declaresFrequentUpdates ? frequent : standard
         }
     }
 }

@@ -119,10 +119,11 @@ extension Store {
         ]
     }
 
-    /// The registrations with cadence and shard, as `r`.
+    /// The registrations with cadence and shard, as `r`. The cadence is the phone's own setting; what the app declares is
+    /// looked at when a push is paced.
     private static let placedSQL = """
         SELECT i.activity, i.token, i.environment, i.device,
-               CASE WHEN i.allows AND a.frequent_updates_declared THEN 'frequent' ELSE 'standard' END AS cadence,
+               CASE WHEN i.allows THEN 'frequent' ELSE 'standard' END AS cadence,
                ((hashtextextended(i.activity, 0) & 2147483647) % m.token_shards)::smallint AS shard, m.version
         FROM unnest($3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[])
             AS i (activity, token, environment, allows, device)

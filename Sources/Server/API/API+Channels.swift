@@ -21,10 +21,9 @@ extension API {
             phoneAllowsFrequent: allowsFrequent ?? false,
             appDeclaresFrequent: settings?.frequentUpdatesDeclared ?? false
         )
-        guard
-            let channel = channels.first(where: { $0.cadence == .any })
-                ?? channels.first(where: { $0.cadence == wanted })
-        else {
+        // A match whose app went over to two channels still has the one of before, for the phones that are on it.
+        let order: [Cadence] = settings?.channels == .byCadence ? [wanted, .any] : [.any, wanted]
+        guard let channel = order.lazy.compactMap({ cadence in channels.first { $0.cadence == cadence } }).first else {
             throw Problem(
                 .noChannel,
                 "the match has no channel in \(environment.rawValue)",

@@ -51,13 +51,46 @@ struct AnswerView: Sendable {
         guard !answer.body.isEmpty, case .object(let members) = try read(answer).content else {
             return Terminal.complain("done")
         }
-        let width = members.map(\.name.count).max() ?? 0
-        for member in members {
-            let padding = String(repeating: " ", count: width - member.name.count)
-            let lines = Self.lines(member.value)
-            Terminal.print("\(member.name)\(padding)  \(lines[0])")
-            for line in lines.dropFirst() { Terminal.print(String(repeating: " ", count: width + 2) + line) }
+        Terminal.print(Self.text(of: members))
+    }
+
+    /// A line for each member, one for each of an object within: `pacing.frequent.gap_seconds  5`. What is too long goes
+    /// on below itself.
+    static func text(of members: [JSONMember]) -> String {
+        let flat = members.flatMap { Self.flat($0.name, $0.value) }
+        let width = flat.map(\.name.count).max() ?? 0
+        return flat.flatMap { name, value in
+            let padding = String(repeating: " ", count: width - name.count)
+            let lines = Self.lines(value).flatMap { Self.wrapped($0, to: Self.columns - width - 2) }
+            return lines.enumerated().map { index, line in
+                (index == 0 ? name + padding : String(repeating: " ", count: width)) + "  " + line
+            }
+        }.joined(separator: "\n")
+    }
+
+    /// The width of a terminal.
+    private static let columns = 80
+
+    /// Members of objects by their path. A content state, and whatever else is the tenant's own, stays one piece.
+    private static func flat(_ name: String, _ value: JSONValue) -> [(name: String, value: JSONValue)] {
+        guard case .object(let members) = value.content, !members.isEmpty,
+            !["content_state", "attributes", "start"].contains(name)
+        else { return [(name, value)] }
+        return members.flatMap { flat("\(name).\($0.name)", $0.value) }
+    }
+
+    /// Breaks at spaces, and only a word that is too long within it.
+    private static func wrapped(_ text: String, to width: Int) -> [String] {
+        let width = max(width, 20)
+        var lines: [String] = []
+        var rest = Substring(text)
+        while rest.count > width {
+            let piece = rest.prefix(width)
+            let end = piece.lastIndex(of: " ").map { piece.index(after: $0) } ?? piece.endIndex
+            lines.append(String(rest[..<end]))
+            rest = rest[end...]
         }
+        return lines + [String(rest)]
     }
 
     private func read(_ answer: APIClient.Answer) throws(Failure) -> JSONValue {

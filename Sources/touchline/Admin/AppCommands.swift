@@ -5,16 +5,24 @@ extension Command {
     static let apps: [Command] = [
         AdminCommand.one(
             "app set",
-            "make or change an app in one environment",
+            "make an app in one environment, or change its settings",
             arguments: place,
             options: credential + settings,
+            details: """
+                With --team-id, --key-id and --p8 the app is made, or gets that key and those settings, others as they are by \
+                default. Without the three, only the settings that are named change, with the next push.
+                """,
             example:
                 "touchline app set com.acme.scores sandbox --team-id ABCDE12345 --key-id FGHIJ67890 --p8 AuthKey.p8"
         ) { invocation throws(Failure) in
+            let path = AdminCommand.path("apps", invocation.words[0], invocation.words[1])
+            guard ["--team-id", "--key-id", "--p8"].contains(where: { invocation.value($0) != nil }) else {
+                return .init(method: "PATCH", path: path, body: .members(try members(invocation)))
+            }
             let p8 = String(decoding: try File.read(try invocation.required("--p8")), as: UTF8.self)
             return .init(
                 method: "PUT",
-                path: AdminCommand.path("apps", invocation.words[0], invocation.words[1]),
+                path: path,
                 body: .members(
                     [
                         ("team_id", .string(try invocation.required("--team-id"))),
@@ -69,9 +77,9 @@ extension Command {
     ]
 
     private static let credential = [
-        Option("--team-id", "TEAM", isRequired: true, "Apple's team id, 10 characters"),
-        Option("--key-id", "KEY", isRequired: true, "the APNs key's id, 10 characters"),
-        Option("--p8", "FILE", isRequired: true, "the APNs key itself, AuthKey_….p8"),
+        Option("--team-id", "TEAM", "Apple's team id, 10 characters"),
+        Option("--key-id", "KEY", "the APNs key's id, 10 characters"),
+        Option("--p8", "FILE", "the APNs key itself, AuthKey_….p8"),
     ]
 
     private static let settings = [
@@ -83,8 +91,27 @@ extension Command {
         Option("--channel-lead", "SECONDS", "how long before kick-off a channel is made"),
         Option("--channel-linger", "SECONDS", "how long after the end it is kept"),
         Option("--start-lead", "SECONDS", "for starts by push, which are not there yet"),
-        Option("--pacing", "JSON|@FILE", "gaps and priority-10 pushes an hour"),
+        Option("--frequent-gap", "SECONDS", "between routine updates of phones that allow frequent ones"),
+        Option("--frequent-urgent", "N", "priority-10 pushes an hour to each of them"),
+        Option("--standard-gap", "SECONDS", "between routine updates of all others"),
+        Option("--standard-urgent", "N", "priority-10 pushes an hour to each of those"),
+        Option("--pacing", "JSON|@FILE", "the same four, as the API has them"),
     ]
+
+    private static func pacing(_ invocation: Invocation) throws(Failure) -> JSONOutput? {
+        func pace(_ cadence: String) throws(Failure) -> JSONOutput? {
+            let gap = try AdminCommand.number("--\(cadence)-gap", invocation, in: 0...3_600)
+            let urgent = try AdminCommand.number("--\(cadence)-urgent", invocation, in: 0...3_600)
+            return gap == nil && urgent == nil ? nil : .members([("gap_seconds", gap), ("urgent_per_hour", urgent)])
+        }
+        let whole = try AdminCommand.json("--pacing", invocation)
+        let (frequent, standard) = (try pace("frequent"), try pace("standard"))
+        guard frequent != nil || standard != nil else { return whole }
+        guard whole == nil else {
+            throw Failure(.wrongUse, "--pacing and its single numbers exclude each other")
+        }
+        return .members([("frequent", frequent), ("standard", standard)])
+    }
 
     /// What ``settings`` say, as members of a body.
     private static func members(
@@ -95,7 +122,7 @@ extension Command {
             ("channels", AdminCommand.text("--channels", invocation)),
             ("tokens", try AdminCommand.yesOrNo("--tokens", invocation)),
             ("storage_policy", try AdminCommand.number("--storage-policy", invocation, in: 0...1)),
-            ("pacing", try AdminCommand.json("--pacing", invocation)),
+            ("pacing", try pacing(invocation)),
             ("stale_after", try AdminCommand.number("--stale-after", invocation)),
             ("channel_lead", try AdminCommand.number("--channel-lead", invocation)),
             ("channel_linger", try AdminCommand.number("--channel-linger", invocation)),

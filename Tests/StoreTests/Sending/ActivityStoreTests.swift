@@ -64,11 +64,21 @@ struct ActivityStoreTests {
         #expect(try await match.value("SELECT count(*) FROM targets") == "2")
     }
 
-    @Test("without the app's declaration every phone is standard")
+    @Test("a declaration that changes paces phones otherwise at once, without their registering again")
     func declaration() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store(), declaresFrequent: false)
         try await match.register([try match.registration("a", frequent: true)])
-        #expect(try await match.value("SELECT cadence FROM activities") == "standard")
+        func limits() async throws -> PacingLimits? {
+            let cadence = try await match.value("SELECT cadence FROM activities").flatMap(Cadence.init(rawValue:))
+            let state = try await match.store.matchState(match.key, in: .production, by: SendingFixture.soon)
+            return state?.app?.limits(for: try #require(cadence))
+        }
+        #expect(try await limits() == PacingLimits(gap: .seconds(60), urgentPerHour: 15))
+        _ = try await match.store.owner(
+            by: SendingFixture.soon,
+            "UPDATE apps SET frequent_updates_declared = true"
+        )
+        #expect(try await limits() == PacingLimits(gap: .seconds(5), urgentPerHour: 120))
     }
 
     @Test("an activity twice in one call counts as its last")
