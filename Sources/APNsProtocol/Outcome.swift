@@ -26,16 +26,37 @@ package enum Outcome: Hashable, Sendable {
 
     /// Classifies an answer, by reason first and status second.
     ///
-    /// An empty body, or one that is not JSON, is an answer without a reason. `retryAfter` is the header's value; only
-    /// its form in seconds is read, and at most a day of it.
-    package init(status: Int, body: [UInt8], retryAfter: String? = nil, uniqueID: String? = nil) {
+    /// An empty body, or one that is not JSON, is an answer without a reason.
+    ///
+    /// - Parameters:
+    ///   - status: The answer's.
+    ///   - body: The answer's.
+    ///   - retryAfter: The header's value, seconds or a date; at most a day of it counts.
+    ///   - now: What a date is counted from, UNIX seconds: APNs' own `date` where it sent one.
+    ///   - uniqueID: `apns-unique-id`.
+    package init(
+        status: Int,
+        body: [UInt8],
+        retryAfter: String? = nil,
+        now: @autoclosure () -> Int64 = 0,
+        uniqueID: String? = nil
+    ) {
         if status == 200 {
             self = .accepted(uniqueID: uniqueID)
-            return
+        } else {
+            self.init(status: status, ErrorAnswer(body), retryAfter: retryAfter, now: now())
         }
-        let answer = ErrorAnswer(body)
+    }
+
+    /// Classifies an answer that is not a 200.
+    package init(
+        status: Int,
+        _ answer: ErrorAnswer,
+        retryAfter: String? = nil,
+        now: @autoclosure () -> Int64 = 0
+    ) {
         let reason = APNsReason(rawValue: answer.reason)
-        let after = Self.duration(retryAfter)
+        let after = retryAfter.flatMap { Self.duration($0, now: now()) }
         switch reason.kind ?? Self.kind(ofStatus: status) {
         case .tokenDead: self = .tokenDead(asOfMilliseconds: answer.timestamp)
         case .tokenRefused: self = .tokenRefused(reason)
@@ -61,8 +82,8 @@ package enum Outcome: Hashable, Sendable {
         }
     }
 
-    private static func duration(_ retryAfter: String?) -> Duration? {
-        guard let retryAfter, let seconds = Int64(retryAfter), seconds >= 0 else { return nil }
-        return .seconds(min(seconds, 86_400))
+    private static func duration(_ retryAfter: String, now: @autoclosure () -> Int64) -> Duration? {
+        if let seconds = Int64(retryAfter) { return seconds >= 0 ? .seconds(min(seconds, 86_400)) : nil }
+        return HTTPDate.seconds(retryAfter).map { .seconds(min(max(0, $0 - now()), 86_400)) }
     }
 }

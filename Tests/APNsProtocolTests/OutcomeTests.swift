@@ -118,3 +118,30 @@ struct OutcomeTests {
         )
     }
 }
+
+@Suite("Dates as HTTP writes them")
+struct HTTPDateTests {
+    @Test(
+        "are read in each of their three forms",
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+            ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Sun, 19 Jul 2026 20:46:03 GMT", 1_784_493_963),
+            ("Sun, 06 Nov 1994 08:49:37", nil), ("Sun, 06 Nov 1994 24:49:37 GMT", nil), ("", nil), ("120", nil),
+            ("Sun, 06 Foo 1994 08:49:37 GMT", nil), ("Sun, +6 Nov 1994 08:49:37 GMT", nil),
+        ] as [(String, Int64?)]
+    )
+    func reads(text: String, seconds: Int64?) { #expect(HTTPDate.seconds(text) == seconds) }
+
+    @Test(
+        "say with retry-after how long to wait, a day at most",
+        arguments: [
+            ("120", 120), ("999999", 86_400), ("-5", nil), ("soon", nil), ("Sun, 06 Nov 1994 08:51:37 GMT", 120),
+            ("Sun, 06 Nov 1994 08:49:00 GMT", 0), ("Sun, 06 Nov 1996 08:49:00 GMT", 86_400),
+        ] as [(String, Int?)]
+    )
+    func tellsRetryAfter(text: String, seconds: Int?) {
+        let outcome = Outcome(status: 503, body: [], retryAfter: text, now: 784_111_777)
+        #expect(outcome == .later(after: seconds.map { .seconds($0) }, reason: ""))
+    }
+}
