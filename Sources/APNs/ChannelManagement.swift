@@ -156,6 +156,7 @@ package actor ChannelManagement {
         }
         var connection = configuration.connection
         connection.wantedFields = nil
+        connection.wantedErrorFields = nil
         connection.maxBodyBytes = 4 << 20
         let endpoint = configuration.endpoints[key.environment, .manage]
         let client = try await HTTP2Client.connect(

@@ -9,6 +9,10 @@ struct ConnectionGrowth: Sendable {
         var ready = 0
         /// Being opened, or waiting for the answer to their first request.
         var unproven = 0
+        /// Pushes under way.
+        var inFlight = 0
+        /// The first of those that wait is urgent and goes to a channel.
+        var isUrgent = false
     }
 
     enum Action: Equatable {
@@ -30,11 +34,14 @@ struct ConnectionGrowth: Sendable {
     /// Asked when pushes wait and no connection can take one.
     ///
     /// At most as many at a time as there are already, and the first alone: a burst of pushes opens as many as it needs and
-    /// not as many as it may, and still has eight after three handshakes.
+    /// not as many as it may, and still has eight after three handshakes. What waits is worth a connection where it is
+    /// more than a quarter of what is under way: less is gone before a handshake is. An urgent push may have one more
+    /// than the limit, since it finds each of the others full or unwell.
     func decide(_ facts: Facts, now: ContinuousClock.Instant) -> Action {
-        guard facts.waiting > 0, facts.unproven < max(1, facts.ready), facts.ready + facts.unproven < limit else {
-            return .none
-        }
+        let isWorthIt = facts.isUrgent || facts.waiting * 4 > facts.inFlight
+        guard facts.waiting > 0, isWorthIt, facts.unproven < max(1, facts.ready),
+            facts.ready + facts.unproven < limit + (facts.isUrgent ? 1 : 0)
+        else { return .none }
         if let notBefore, now < notBefore { return .askAgain(at: notBefore) }
         return .open
     }

@@ -15,7 +15,9 @@ extension Lane {
         let facts = ConnectionGrowth.Facts(
             waiting: queue.count,
             ready: usable.count - unproven,
-            unproven: unproven + connecting
+            unproven: unproven + connecting,
+            inFlight: inFlight,
+            isUrgent: queue.firstRank == .channel
         )
         switch growth.decide(facts, now: now) {
         case .none: break
@@ -39,7 +41,10 @@ extension Lane {
                 ended(slot, end, response, on: entry)
             },
             room: { [weak self] in self?.dispatch() },
-            draining: { [weak self] debug in self?.draining(debug) },
+            draining: { [weak self] debug in
+                entry?.drains()
+                self?.draining(debug)
+            },
             closed: { [weak self] error in
                 guard let self, let closed = entry else { return }
                 // The handlers hold the entry, which holds the connection, which held the handlers.
@@ -48,6 +53,7 @@ extension Lane {
             }
         )
         do throws(HTTP2Error) {
+            // The socket is open; whether TLS and HTTP/2 come about is told through the handlers.
             let connection = try HTTP2ClientConnection(
                 adopting: descriptor,
                 tls: configuration.tls,
@@ -64,18 +70,18 @@ extension Lane {
             counters.connections.add(1)
             if isClosing { connection.close() }
         } catch {
-            failed(error)
+            failed(error, .tls)
         }
     }
 
     func connectFailed(_ error: HTTP2Error) {
         connecting -= 1
-        failed(error)
+        failed(error, .unreachable)
     }
 
-    private func failed(_ error: HTTP2Error) {
+    private func failed(_ error: HTTP2Error, _ cause: ConnectionEnd) {
         hooks.connectionFailed(error.description)
-        counters.connectionsFailed.add(1)
+        counters.connectionsClosed.add(1, cause)
         growth.failed(now: .now, random: .random(in: 0..<1))
         dispatch()
     }
@@ -92,11 +98,9 @@ extension Lane {
     private func closed(_ entry: LaneConnection, _ error: HTTP2Error?) {
         connections.removeAll { $0 === entry }
         counters.connections.add(-1)
-        if let error, !isClosing {
-            counters.connectionsFailed.add(1)
-            hooks.connectionFailed(error.description)
-        }
-        if !entry.isProven {
+        counters.connectionsClosed.add(1, entry.endReason)
+        if let error, !isClosing { hooks.connectionFailed(error.description) }
+        if !entry.isProven, entry.endReason != .idle, entry.endReason != .age {
             growth.failed(now: .now, random: .random(in: 0..<1))
         } else if .now - entry.openedAt < .seconds(1) {
             // A peer that ends young connections is not asked again at once.
@@ -110,6 +114,7 @@ extension Lane {
         for entry in connections where !entry.connection.isDraining && entry.connection.isReady {
             let others = connections.count { !$0.connection.isDraining } - 1
             let isIdle = entry.connection.openStreams == 0
+            let isOld = now - entry.openedAt >= configuration.longestLife
             let isSurplus =
                 isIdle
                 && ConnectionGrowth.isSurplus(
@@ -118,7 +123,7 @@ extension Lane {
                     shrinkAfter: configuration.shrinkAfter,
                     closeAfter: configuration.closeAfter
                 )
-            if isSurplus || now - entry.openedAt >= configuration.longestLife { entry.connection.retire() }
+            if isSurplus || isOld { entry.retire(isOld ? .age : .idle) }
         }
     }
 

@@ -8,10 +8,12 @@ struct LaneHooks {
     let connect: () -> Void
     /// Ask the source, and hand the answer to ``Lane/tokenArrived(_:)``; tell it first which token was refused, and how.
     let fetchToken: (_ refused: (token: String, as: ProviderTokenRefusal)?) -> Void
-    /// A connection could not be opened, or broke, for this reason.
+    /// Tell people that a connection could not be opened, or broke, for this reason.
     let connectionFailed: (_ reason: String) -> Void
-    /// Something has left the queue: who waits outside may come in.
-    let queueShrank: () -> Void
+    /// Tell people that a clock is wrong.
+    let clockIsWrong: (_ sentence: String) -> Void
+    /// What waits has changed: who waits outside may come in.
+    let queueChanged: (PushRankCounts) -> Void
 }
 
 /// The queue and the connections of one lane on one loop.
@@ -42,8 +44,15 @@ final class Lane {
     var inFlight = 0
     var lastUsed = ContinuousClock.now
 
+    /// Streams up to which a connection is given more before the next one is.
+    private static let littleToDo = 64
+
     private var writer: PushWriter
     private var turn = 0
+    /// What was last told of the queue.
+    private var toldCounts = PushRankCounts()
+    /// Urgent batches of which something was submitted in this turn.
+    private var urgentUnwritten: [(batch: PendingBatch, pushes: Int)] = []
     private var isDispatchScheduled = false
     private var isDispatching = false
     private var timer: TimerID?
@@ -76,30 +85,45 @@ final class Lane {
     // MARK: - The queue
 
     func enqueue(_ batch: PendingBatch) {
-        counters.waiting.add(batch.remaining)
         queue.append(batch)
         lastUsed = .now
+        tellCounts()
         dispatch()
     }
 
     /// Ends what still waits of a batch: its deadline has come, or its caller has gone.
-    func withdraw(_ batch: PendingBatch) {
+    func withdraw(_ batch: PendingBatch, _ cause: NotProcessedCause) {
         let indices = queue.withdraw(batch)
-        counters.waiting.add(-indices.count)
-        for index in indices { finish(Push(batch: batch, index: index), .notProcessed) }
+        for index in indices { giveUp(Push(batch: batch, index: index), cause) }
         let held = heldForToken.filter { $0.batch === batch }
         heldForToken.removeAll { $0.batch === batch }
-        for push in held { finish(push, .providerTokenExpired) }
-        if !indices.isEmpty { hooks.queueShrank() }
+        for push in held { refuse(push, .providerTokenExpired, Self.expiredToken) }
+        tellCounts()
+    }
+
+    /// Ends a batch that never came in.
+    func refuseOutside(_ batch: PendingBatch, _ cause: NotProcessedCause) {
+        for index in batch.batch.recipients.indices { giveUp(Push(batch: batch, index: index), cause) }
+    }
+
+    /// Ends a batch whose payload no route takes.
+    func refuseLarge(_ batch: PendingBatch) {
+        for index in batch.batch.recipients.indices {
+            refuse(Push(batch: batch, index: index), .tooLarge, "PayloadTooLarge")
+        }
     }
 
     /// Sends again what APNs has not taken up, within the budget.
-    func resend(_ push: Push, orElse outcome: Outcome) {
-        guard push.attempts <= configuration.resendLimit, push.batch.batch.deadline > .now, !isClosing else {
-            return finish(push, outcome)
+    func resend(_ push: Push, _ cause: ResendCause, orElse answer: (outcome: Outcome, reason: String)? = nil) {
+        let refusal: NotProcessedCause? =
+            if push.attempts > configuration.resendLimit { .resendLimit } else if push.batch.batch.deadline <= .now {
+                .deadline
+            } else if isClosing { .closing } else { nil }
+        if let refusal {
+            if let answer { return refuse(push, answer.outcome, answer.reason) }
+            return giveUp(push, refusal)
         }
-        counters.resent.add(1)
-        counters.waiting.add(1)
+        counters.resent.add(1, cause)
         queue.giveBack(push)
         scheduleDispatch()
     }
@@ -116,63 +140,117 @@ final class Lane {
     }
 
     func dispatch() {
-        // Submitting can retire a connection, which calls back here.
-        guard !queue.isEmpty, !isDispatching else { return }
+        // Submitting can retire a connection, and letting batches in enqueues them; both call back here.
+        guard !isDispatching else { return scheduleDispatch() }
+        guard !queue.isEmpty else { return tellCounts() }
         isDispatching = true
         defer { isDispatching = false }
         guard let token else { return askForToken(refused: nil) }
         refreshToken()
-        let before = queue.count
         let now = ContinuousClock.now
-        while let bodyBytes = queue.nextBodyBytes, let entry = nextConnection(bodyBytes: bodyBytes, now: now) {
-            sendRun(on: entry, token: token, now: now)
+        while let rank = queue.firstRank, let bodyBytes = queue.nextBodyBytes(rank),
+            let entry = nextConnection(bodyBytes: bodyBytes, rank, now: now)
+        {
+            sendRun(rank, on: entry, token: token, now: now)
         }
         if !queue.isEmpty { grow(now: now) }
-        counters.inFlight.set(inFlight)
-        if queue.count < before {
-            counters.waiting.add(queue.count - before)
-            hooks.queueShrank()
-        }
+        tellCounts()
     }
 
-    /// A run of pushes on one connection, so that its frames lie together.
-    private func sendRun(on entry: LaneConnection, token: String, now: ContinuousClock.Instant) {
-        guard entry.tokens.mayCarry(generation: tokenGeneration, now: now) else { return entry.connection.retire() }
+    /// A run of pushes of one rank on one connection, so that its frames lie together.
+    private func sendRun(_ rank: PushRank, on entry: LaneConnection, token: String, now: ContinuousClock.Instant) {
+        guard entry.tokens.mayCarry(generation: tokenGeneration, now: now) else { return entry.retire(.providerToken) }
+        let reserve = reserve(from: rank)
+        // Of the batch that is being taken from.
+        var current: PendingBatch?
+        var count = 0
+        defer { if let current { submitted(current, count, now: now) } }
         for _ in 0..<32 {
-            guard let bodyBytes = queue.nextBodyBytes, entry.connection.canSubmit(bodyBytes: bodyBytes),
-                var push = queue.popFirst()
-            else { return }
+            guard let bodyBytes = queue.nextBodyBytes(rank),
+                entry.connection.canSubmit(bodyBytes: bodyBytes, leaving: reserve), var push = queue.popFirst(rank)
+            else { break }
             push.attempts += 1
             let batch = push.batch
-            let recipient = batch.batch.recipients[push.index]
-            if batch.templateGeneration != tokenGeneration || batch.template == nil {
-                batch.template = writer.template(for: batch.batch, route: recipient.route, providerToken: token)
-                batch.templateGeneration = tokenGeneration
+            if batch !== current {
+                if let current { submitted(current, count, now: now) }
+                current = batch
+                count = 0
             }
-            guard let template = batch.template else { return }
-            do throws(HTTP2Error) {
-                let slot = try writer.submit(
+            guard submit(push, on: entry, token: token, now: now) else {
+                push.attempts -= 1
+                queue.giveBack(push)
+                break
+            }
+            count += 1
+        }
+        if rank != .routine { entry.connection.flushSoon() }
+    }
+
+    private func submit(_ push: Push, on entry: LaneConnection, token: String, now: ContinuousClock.Instant) -> Bool {
+        let batch = push.batch
+        let recipient = batch.batch.recipients[push.index]
+        if batch.templateGeneration != tokenGeneration || batch.template == nil {
+            batch.template = writer.template(for: batch.batch, route: recipient.route, providerToken: token)
+            batch.templateGeneration = tokenGeneration
+        }
+        guard let template = batch.template else { return false }
+        do throws(HTTP2Error) {
+            let slot = try entry.submitting { () throws(HTTP2Error) in
+                try writer.submit(
                     recipient,
                     template: template,
                     body: batch.body,
                     on: entry.connection,
                     deadline: batch.batch.deadline
                 )
-                inFlight += 1
-                entry.begin(push, tokenGeneration: tokenGeneration, slot: slot)
-            } catch {
-                queue.giveBack(push)
-                return
             }
+            inFlight += 1
+            counters.inFlight.add(1)
+            entry.begin(
+                LaneConnection.Flight(push: push, tokenGeneration: tokenGeneration, writtenAt: now),
+                slot: slot
+            )
+            return true
+        } catch {
+            return false
         }
     }
 
-    /// The next connection in turn with room; one whose PING is unanswered only when there is no other.
-    private func nextConnection(bodyBytes: Int, now: ContinuousClock.Instant) -> LaneConnection? {
+    /// Notes how long pushes have waited; of urgent ones, until the kernel has their bytes.
+    private func submitted(_ batch: PendingBatch, _ count: Int, now: ContinuousClock.Instant) {
+        guard count > 0 else { return }
+        guard batch.rank != .routine else {
+            return counters.queueTimes.record(batch.handedIn.duration(to: now), times: count)
+        }
+        if urgentUnwritten.isEmpty {
+            // Behind the connection, which has asked for the turn's end already, when the request was submitted.
+            loop.atEndOfTurn { [weak self] in
+                guard let self else { return }
+                let now = ContinuousClock.now
+                for (batch, pushes) in urgentUnwritten {
+                    counters.urgentQueueTimes.record(batch.handedIn.duration(to: now), times: pushes)
+                }
+                urgentUnwritten.removeAll(keepingCapacity: true)
+            }
+        }
+        urgentUnwritten.append((batch, count))
+    }
+
+    private func reserve(from rank: PushRank) -> HTTP2Reserve {
+        rank == .channel ? .none : configuration.urgentReserve
+    }
+
+    /// The next connection with room: the first that has little to do, so that a lane with little to do leaves the others
+    /// idle and they can go; else the next in turn; one whose PING is unanswered only when there is no other.
+    private func nextConnection(bodyBytes: Int, _ rank: PushRank, now: ContinuousClock.Instant) -> LaneConnection? {
+        let reserve = reserve(from: rank)
         var doubtful: LaneConnection?
+        var inTurn: Int?
+        var first: Int?
         for offset in 0..<connections.count {
-            let entry = connections[(turn + offset) % connections.count]
-            guard entry.connection.canSubmit(bodyBytes: bodyBytes) else { continue }
+            let place = (turn + offset) % connections.count
+            let entry = connections[place]
+            guard entry.connection.canSubmit(bodyBytes: bodyBytes, leaving: reserve) else { continue }
             if let pausedUntil = entry.pausedUntil {
                 guard now >= pausedUntil else {
                     wake(at: pausedUntil)
@@ -184,10 +262,12 @@ final class Lane {
                 doubtful = entry
                 continue
             }
-            turn = (turn + offset + 1) % connections.count
-            return entry
+            inTurn = inTurn ?? place
+            if entry.connection.openStreams < Self.littleToDo { first = min(first ?? place, place) }
         }
-        return doubtful
+        guard let place = first ?? inTurn else { return doubtful }
+        turn = (place + 1) % connections.count
+        return connections[place]
     }
 
     /// Dispatches again at `instant`, or before it if something else has asked for that.
@@ -209,38 +289,33 @@ final class Lane {
         timerInstant = nil
     }
 
-    // MARK: - Ends
-
-    /// Gives a push its one outcome.
-    func finish(_ push: Push, _ outcome: Outcome) {
-        switch outcome {
-        case .accepted: counters.accepted.add(1)
-        case .unknown: counters.unknown.add(1)
-        case .notProcessed: counters.notProcessed.add(1)
-        default: counters.other.add(1)
-        }
-        counters.latencies.record(push.batch.batch.due.duration(to: .now))
-        guard push.batch.finish(push.index, outcome) else { return }
-        if let timer = push.batch.deadlineTimer { loop.cancel(timer) }
-        push.batch.complete()
-    }
+    // MARK: - The end
 
     /// Ends everything that waits, and retires the connections: open requests may finish.
     func close() {
         isClosing = true
-        for push in queue.withdrawAll() {
-            counters.waiting.add(-1)
-            finish(push, .notProcessed)
-        }
-        for push in heldForToken { finish(push, .providerTokenExpired) }
+        for push in queue.withdrawAll() { giveUp(push, .closing) }
+        for push in heldForToken { refuse(push, .providerTokenExpired, Self.expiredToken) }
         heldForToken = []
         cancelTimer()
-        for entry in connections { entry.connection.retire() }
+        for entry in connections { entry.retire(.closing) }
+        tellCounts()
     }
 
     /// Closes every connection at once; open requests end as unknown.
     func abort() {
         close()
         for entry in connections { entry.connection.close() }
+    }
+
+    /// Brings the counters and who waits outside up to date with the queue.
+    func tellCounts() {
+        let counts = queue.counts
+        guard counts != toldCounts else { return }
+        let routine = counts[.routine] - toldCounts[.routine]
+        counters.waitingRoutine.add(routine)
+        counters.waitingUrgent.add(counts.total - toldCounts.total - routine)
+        toldCounts = counts
+        hooks.queueChanged(counts)
     }
 }

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Counts of durations in buckets of bounded relative error: 1/128 at most, from a microsecond to an hour.
 ///
 /// One thread writes, any may read: the buckets are relaxed atomics.
@@ -9,17 +7,42 @@ package final class LatencyHistogram: Sendable {
     private static let doublings = 24
     private let buckets: [Counter]
     private let longest = Counter()
+    private let total = Counter()
 
     package init() {
         buckets = (0..<Self.linear + Self.doublings * Self.perDoubling).map { _ in Counter() }
     }
 
-    /// Counts one duration; longer ones than the last bucket holds count there.
-    package func record(_ duration: Duration) {
+    /// Counts a duration, `times` times; longer ones than the last bucket holds count there.
+    package func record(_ duration: Duration, times: Int = 1) {
         let (seconds, attoseconds) = duration.components
         let microseconds = max(0, Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000))
-        buckets[Self.bucket(of: microseconds)].add(1)
+        buckets[Self.bucket(of: microseconds)].add(times)
+        total.add(microseconds * times)
         if microseconds > longest.value { longest.set(microseconds) }
+    }
+
+    /// Of all durations, in microseconds.
+    package var sum: Int { total.value }
+
+    /// How many durations were at most so long, for each of some bounds, to within a hundredth of the bound.
+    ///
+    /// - Parameters:
+    ///   - bounds: In microseconds, rising.
+    ///   - histograms: Counted together.
+    /// - Returns: One number for each bound, rising as well.
+    package static func counts(upTo bounds: [Int], of histograms: [LatencyHistogram]) -> [Int] {
+        var counts: [Int] = []
+        var bucket = 0
+        var seen = 0
+        for bound in bounds {
+            while bucket < linear + doublings * perDoubling, upperBound(of: bucket) <= bound {
+                seen += histograms.reduce(0) { $0 + $1.buckets[bucket].value }
+                bucket += 1
+            }
+            counts.append(seen)
+        }
+        return counts
     }
 
     package var count: Int { buckets.reduce(0) { $0 + $1.value } }
@@ -63,18 +86,4 @@ package final class LatencyHistogram: Sendable {
         let (doubling, place) = (bucket - linear).quotientAndRemainder(dividingBy: perDoubling)
         return (place + perDoubling + 1) << (doubling + 1) - 1
     }
-}
-
-/// A counter that one thread writes and any may read.
-package final class Counter: Sendable {
-    private let storage = Atomic<Int>(0)
-
-    package init() {}
-
-    package var value: Int { storage.load(ordering: .relaxed) }
-
-    /// Not a read-modify-write: there is one writer.
-    package func add(_ amount: Int) { storage.store(value &+ amount, ordering: .relaxed) }
-
-    package func set(_ value: Int) { storage.store(value, ordering: .relaxed) }
 }

@@ -5,6 +5,9 @@ internal import HTTP2
 /// A batch inside the pool: what is still to be sent of it, and what became of the rest. Belongs to one loop.
 final class PendingBatch {
     let batch: PushBatch
+    let rank: PushRank
+    /// When its caller handed it in: waiting counts from here.
+    let handedIn: ContinuousClock.Instant
     let body: HTTP2Body
     /// The next recipient that has not been taken out of the queue.
     var next = 0
@@ -18,15 +21,19 @@ final class PendingBatch {
     private var outcomes: [Outcome]
     private var continuation: CheckedContinuation<[Outcome], Never>?
 
-    init(_ batch: PushBatch, continuation: CheckedContinuation<[Outcome], Never>?) {
+    init(
+        _ batch: PushBatch,
+        handedIn: ContinuousClock.Instant = .now,
+        continuation: CheckedContinuation<[Outcome], Never>?
+    ) {
         self.batch = batch
+        rank = PushRank(batch)
+        self.handedIn = handedIn
         self.continuation = continuation
         body = HTTP2Body(batch.payload)
         remaining = batch.recipients.count
         outcomes = Array(repeating: .notProcessed, count: batch.recipients.count)
     }
-
-    var isUrgent: Bool { batch.urgency == .urgent }
 
     /// Gives recipient `index` its one outcome.
     ///
@@ -44,5 +51,4 @@ final class PendingBatch {
         continuation?.resume(returning: outcomes)
         continuation = nil
     }
-
 }

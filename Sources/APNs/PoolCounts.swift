@@ -1,65 +1,66 @@
 /// What a pool has done and has in hand, read at one moment without stopping it.
+///
+/// Each push that came back to its caller is counted once under ``accepted``, ``refused``, ``unknownBy`` or
+/// ``notProcessedBy``.
 package struct PoolCounts: Equatable, Sendable {
-    /// Pushes that wait for a stream.
-    package var waiting = 0
-    /// Pushes handed to a connection and not yet answered.
+    /// Urgent pushes, channels' among them, that wait for a stream.
+    package var waitingUrgent = 0
+    package var waitingRoutine = 0
+    /// Pushes of batches that wait outside, since the queue is at its limit.
+    package var outside = 0
+    /// Pushes handed to a connection and not yet answered: streams in flight.
     package var inFlight = 0
     package var connections = 0
     package var connectionsOpened = 0
-    package var connectionsFailed = 0
-    /// Outcomes by kind.
+    /// Connections that ended, and attempts that failed.
+    package var connectionsClosed: [ConnectionEnd: Int] = [:]
     package var accepted = 0
-    package var unknown = 0
-    package var notProcessed = 0
-    package var other = 0
-    /// Requests beyond the first of a push: refused streams, above a GOAWAY's last stream, replaced connections or tokens.
-    package var resent = 0
+    /// Answers that were not 200, by APNs' reason; see ``RefusalLabel``.
+    package var refused: [String: Int] = [:]
+    /// It may have arrived.
+    package var unknownBy: [UnknownCause: Int] = [:]
+    /// It has not been sent, or no peer has taken it up.
+    package var notProcessedBy: [NotProcessedCause: Int] = [:]
+    /// Requests beyond the first of a push.
+    package var resentBy: [ResendCause: Int] = [:]
 
     package init() {}
 
+    /// Pushes that wait for a stream.
+    package var waiting: Int { waitingUrgent + waitingRoutine }
+    package var unknown: Int { unknownBy.values.reduce(0, +) }
+    package var notProcessed: Int { notProcessedBy.values.reduce(0, +) }
+    /// Refused, for whatever reason.
+    package var other: Int { refused.values.reduce(0, +) }
+    package var resent: Int { resentBy.values.reduce(0, +) }
+
+    /// Connections that could not be made, and those that ended without our or APNs' wish.
+    package var connectionsFailed: Int {
+        connectionsClosed.reduce(0) { sum, closed in
+            switch closed.key {
+            case .unreachable, .tls, .reset, .silence, .protocolError: sum + closed.value
+            case .goAway, .idle, .age, .streamIDs, .providerToken, .replaced, .closing: sum
+            }
+        }
+    }
+
+    /// Pushes that came back to their callers.
+    package var ended: Int { accepted + other + unknown + notProcessed }
+
     static func + (left: PoolCounts, right: PoolCounts) -> PoolCounts {
         var sum = left
-        sum.waiting += right.waiting
+        sum.waitingUrgent += right.waitingUrgent
+        sum.waitingRoutine += right.waitingRoutine
+        sum.outside += right.outside
         sum.inFlight += right.inFlight
         sum.connections += right.connections
         sum.connectionsOpened += right.connectionsOpened
-        sum.connectionsFailed += right.connectionsFailed
+        sum.connectionsClosed.merge(right.connectionsClosed, uniquingKeysWith: +)
         sum.accepted += right.accepted
-        sum.unknown += right.unknown
-        sum.notProcessed += right.notProcessed
-        sum.other += right.other
-        sum.resent += right.resent
+        sum.refused.merge(right.refused, uniquingKeysWith: +)
+        sum.unknownBy.merge(right.unknownBy, uniquingKeysWith: +)
+        sum.notProcessedBy.merge(right.notProcessedBy, uniquingKeysWith: +)
+        sum.resentBy.merge(right.resentBy, uniquingKeysWith: +)
         return sum
-    }
-}
-
-/// The counters of one shard: its loop writes, any thread reads.
-final class ShardCounters: Sendable {
-    let waiting = Counter()
-    let inFlight = Counter()
-    let connections = Counter()
-    let connectionsOpened = Counter()
-    let connectionsFailed = Counter()
-    let accepted = Counter()
-    let unknown = Counter()
-    let notProcessed = Counter()
-    let other = Counter()
-    let resent = Counter()
-    /// From a push's due time to its outcome.
-    let latencies = LatencyHistogram()
-
-    var counts: PoolCounts {
-        var counts = PoolCounts()
-        counts.waiting = waiting.value
-        counts.inFlight = inFlight.value
-        counts.connections = connections.value
-        counts.connectionsOpened = connectionsOpened.value
-        counts.connectionsFailed = connectionsFailed.value
-        counts.accepted = accepted.value
-        counts.unknown = unknown.value
-        counts.notProcessed = notProcessed.value
-        counts.other = other.value
-        counts.resent = resent.value
-        return counts
     }
 }

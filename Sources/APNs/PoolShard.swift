@@ -4,27 +4,17 @@ internal import HTTP2
 
 /// The pool's part on one loop: its lanes, and who waits to be let in. Every batch crosses to it once and back once.
 actor PoolShard {
-    private struct Waiting {
-        let number: Int
-        let count: Int
-        let continuation: CheckedContinuation<Bool, Never>
-    }
-
     private let loop: EventLoop
     private let configuration: SenderPoolConfiguration
     private let providerTokens: any ProviderTokenSource
     private nonisolated let counters: ShardCounters
+    private nonisolated let reporter: PoolReporter
     private var lanes: [LaneKey: Lane] = [:]
-    private var urgentOutside = Fifo<Waiting>()
-    private var routineOutside = Fifo<Waiting>()
-    /// Pushes of batches that were let in and have not come yet.
-    private var coming = 0
+    private var admission: Admission
     private var lastNumber = 0
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var batches: [Int: (batch: PendingBatch, lane: Lane)] = [:]
     private var sweepTimer: TimerID?
-    /// When each sentence about failed connections was last reported; few, since they name endpoints and reasons.
-    private var reported: [String: ContinuousClock.Instant] = [:]
     private var isClosing = false
     private var idleWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -34,28 +24,31 @@ actor PoolShard {
         loop: EventLoop,
         configuration: SenderPoolConfiguration,
         providerTokens: any ProviderTokenSource,
-        counters: ShardCounters
+        counters: ShardCounters,
+        reporter: PoolReporter
     ) {
         self.loop = loop
         self.configuration = configuration
         self.providerTokens = providerTokens
         self.counters = counters
+        self.reporter = reporter
+        admission = Admission(
+            limits: Admission.Limits(routine: configuration.queueLimit, urgentPerLane: configuration.urgentQueueLimit)
+        )
     }
 
     // MARK: - Sending
 
-    func send(_ batch: PushBatch) async -> [Outcome] {
+    /// Sends a batch that its caller handed in at that moment.
+    func send(_ batch: PushBatch, handedIn: ContinuousClock.Instant) async -> [Outcome] {
         lastNumber += 1
         let number = lastNumber
-        guard await isLetIn(batch, number: number) else {
-            return Array(repeating: .notProcessed, count: batch.recipients.count)
-        }
         let outcomes = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                begin(PendingBatch(batch, continuation: continuation), number: number)
+                begin(PendingBatch(batch, handedIn: handedIn, continuation: continuation), number: number)
             }
         } onCancel: {
-            Task { await self.withdraw(number) }
+            Task { await self.withdraw(number, .withdrawn) }
         }
         batches[number] = nil
         if batches.isEmpty {
@@ -66,63 +59,39 @@ actor PoolShard {
     }
 
     private func begin(_ pending: PendingBatch, number: Int) {
-        coming -= pending.batch.recipients.count
-        let lane = lane(pending.batch.lane)
+        let batch = pending.batch
+        let lane = lane(batch.lane)
         batches[number] = (pending, lane)
-        pending.deadlineTimer = loop.schedule(at: pending.batch.deadline) { lane.withdraw(pending) }
-        lane.enqueue(pending)
-        if isClosing || Task.isCancelled { lane.withdraw(pending) }
-    }
-
-    private func withdraw(_ number: Int) {
-        guard let (batch, lane) = batches[number] else { return refuseOutside(number) }
-        lane.withdraw(batch)
-    }
-
-    // MARK: - Back-pressure
-
-    /// Waits while the queue is at its limit; urgent batches are let in first.
-    ///
-    /// - Returns: Whether the batch may come in: not after its deadline, nor once the pool closes.
-    private func isLetIn(_ batch: PushBatch, number: Int) async -> Bool {
-        if isClosing { return false }
-        if hasRoom(batch.recipients.count), urgentOutside.isEmpty, routineOutside.isEmpty {
-            coming += batch.recipients.count
-            return true
+        // APNs would answer 413 to each of them.
+        if let limit = batch.recipients.first?.route.payloadLimitBytes, batch.payload.count > limit {
+            return lane.refuseLarge(pending)
         }
-        let timer = loop.schedule(at: batch.deadline) { self.refuseOutside(number) }
-        defer { loop.cancel(timer) }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let waiting = Waiting(number: number, count: batch.recipients.count, continuation: continuation)
-                switch batch.urgency {
-                case .urgent: urgentOutside.append(waiting)
-                case .routine: routineOutside.append(waiting)
-                }
-                letIn()
-            }
-        } onCancel: {
-            Task { await self.refuseOutside(number) }
+        if isClosing || Task.isCancelled { return lane.refuseOutside(pending, isClosing ? .closing : .withdrawn) }
+        guard batch.deadline > .now else { return lane.refuseOutside(pending, .deadline) }
+        pending.deadlineTimer = loop.schedule(at: batch.deadline) { self.withdraw(number, .deadline) }
+        if admission.enter(number, count: batch.recipients.count, lane: batch.lane, rank: pending.rank) {
+            lane.enqueue(pending)
+        } else {
+            counters.outside.set(admission.outside)
         }
     }
 
-    private func hasRoom(_ count: Int) -> Bool {
-        let waiting = counters.waiting.value + coming
-        return waiting == 0 || waiting + count <= configuration.queueLimit
+    /// Ends what waits of a batch, inside or outside; what is under way may finish.
+    private func withdraw(_ number: Int, _ cause: NotProcessedCause) {
+        guard let (batch, lane) = batches[number] else { return }
+        guard admission.remove(number) else { return lane.withdraw(batch, cause) }
+        counters.outside.set(admission.outside)
+        lane.refuseOutside(batch, cause)
+        letIn()
     }
 
+    /// Lets those in who wait outside and for whom there is room.
     private func letIn() {
-        while let first = urgentOutside.first ?? routineOutside.first, hasRoom(first.count) {
-            _ = urgentOutside.isEmpty ? routineOutside.popFirst() : urgentOutside.popFirst()
-            coming += first.count
-            first.continuation.resume(returning: true)
+        while let number = admission.next() {
+            guard let (batch, lane) = batches[number] else { continue }
+            lane.enqueue(batch)
         }
-    }
-
-    private func refuseOutside(_ number: Int) {
-        let refused =
-            urgentOutside.removeAll { $0.number == number } + routineOutside.removeAll { $0.number == number }
-        for waiting in refused { waiting.continuation.resume(returning: false) }
+        counters.outside.set(admission.outside)
     }
 
     // MARK: - Lanes
@@ -138,7 +107,11 @@ actor PoolShard {
                 connect: { self.connect(key) },
                 fetchToken: { self.fetchToken(key, refused: $0) },
                 connectionFailed: { self.report($0, key) },
-                queueShrank: { self.letIn() }
+                clockIsWrong: { self.reporter.say($0, about: "clock of \(key.credential)", every: .seconds(3600)) },
+                queueChanged: {
+                    self.admission.update(key, inside: $0)
+                    self.letIn()
+                }
             )
         )
         lanes[key] = lane
@@ -154,7 +127,8 @@ actor PoolShard {
                     host: endpoint.host,
                     port: endpoint.port,
                     on: shard.loop,
-                    by: .now + shard.configuration.connectTimeout
+                    by: .now + shard.configuration.connectTimeout,
+                    lookup: shard.configuration.resolve
                 )
                 shard.adopt(descriptor, key)
             } catch {
@@ -164,14 +138,8 @@ actor PoolShard {
     }
 
     private func report(_ reason: String, _ key: LaneKey) {
-        guard let report = configuration.report else { return }
         let endpoint = configuration.endpoints[key.environment, key.role]
-        let sentence = "connection to \(endpoint.host):\(endpoint.port) failed: \(reason)"
-        let now = ContinuousClock.now
-        if let last = reported[sentence], now - last < .seconds(60) { return }
-        if reported.count >= 100 { reported = [:] }
-        reported[sentence] = now
-        report(sentence)
+        reporter.say("connection to \(endpoint.host):\(endpoint.port) failed: \(reason)")
     }
 
     private func adopt(_ descriptor: Int32, _ key: LaneKey) {
@@ -223,9 +191,7 @@ actor PoolShard {
     /// Lets nobody in any more, waits until `deadline` for what is inside, and closes.
     func drain(by deadline: ContinuousClock.Instant) async {
         isClosing = true
-        for waiting in urgentOutside.removeAll(where: { _ in true }) + routineOutside.removeAll(where: { _ in true }) {
-            waiting.continuation.resume(returning: false)
-        }
+        for number in batches.keys.sorted() { refuseOutside(number) }
         let timer = loop.schedule(at: deadline) { self.abort() }
         await withCheckedContinuation { continuation in
             if batches.isEmpty { return continuation.resume() }
@@ -245,8 +211,15 @@ actor PoolShard {
         for lane in lanes.values { lane.abort() }
     }
 
+    private func refuseOutside(_ number: Int) {
+        guard let (batch, lane) = batches[number], admission.remove(number) else { return }
+        lane.refuseOutside(batch, .closing)
+        counters.outside.set(admission.outside)
+    }
+
     /// Ends what waits in one lane, whose credential is no more; what is under way may finish.
     func cancel(_ key: LaneKey) {
+        for (number, entry) in batches where entry.lane.key == key { refuseOutside(number) }
         lanes[key]?.close()
         lanes[key] = nil
     }

@@ -8,63 +8,78 @@ struct Push {
     var attempts = 0
     /// It has been sent again for an expired provider token once already.
     var hasRetriedToken = false
+    /// It has been sent again on a younger connection for its topic once already.
+    var hasRetriedTopic = false
 }
 
-/// The pushes of a lane that wait for a stream: those that come back first, then urgent batches, then routine ones.
+/// The pushes of a lane that wait for a stream, by rank; within a rank those that came back go first.
 struct PushQueue {
-    private var returned = Fifo<Push>()
-    private var urgent = Fifo<PendingBatch>()
-    private var routine = Fifo<PendingBatch>()
-    /// Pushes, not batches.
-    private(set) var count = 0
-
-    var isEmpty: Bool { count == 0 }
-
-    mutating func append(_ batch: PendingBatch) {
-        count += batch.batch.recipients.count - batch.next
-        if batch.isUrgent { urgent.append(batch) } else { routine.append(batch) }
+    private struct Line {
+        var returned = Fifo<Push>()
+        var batches = Fifo<PendingBatch>()
     }
 
-    /// Takes a push back that no peer has processed; it goes ahead of everything.
+    private var channel = Line()
+    private var urgent = Line()
+    private var routine = Line()
+    /// Pushes, not batches.
+    private(set) var counts = PushRankCounts()
+
+    var count: Int { counts.total }
+
+    var isEmpty: Bool { counts.total == 0 }
+
+    /// The first push's rank.
+    var firstRank: PushRank? { PushRank.allCases.first { counts[$0] > 0 } }
+
+    mutating func append(_ batch: PendingBatch) {
+        counts[batch.rank] += batch.batch.recipients.count - batch.next
+        withLine(batch.rank) { $0.batches.append(batch) }
+    }
+
+    /// Takes a push back that no peer has processed; it goes ahead of its rank.
     mutating func giveBack(_ push: Push) {
-        count += 1
-        returned.append(push)
+        counts[push.batch.rank] += 1
+        withLine(push.batch.rank) { $0.returned.append(push) }
     }
 
     /// The size of the next push's body, to ask a connection whether it has room for it.
-    var nextBodyBytes: Int? {
-        if let push = returned.first { return push.batch.body.count }
-        return (urgent.first ?? routine.first)?.body.count
+    func nextBodyBytes(_ rank: PushRank) -> Int? {
+        let line = line(rank)
+        if let push = line.returned.first { return push.batch.body.count }
+        return line.batches.first?.body.count
     }
 
-    mutating func popFirst() -> Push? {
-        guard count > 0 else { return nil }
-        count -= 1
-        if let push = returned.popFirst() { return push }
-        return urgent.isEmpty ? Self.take(from: &routine) : Self.take(from: &urgent)
-    }
+    mutating func popFirst() -> Push? { firstRank.flatMap { popFirst($0) } }
 
-    private static func take(from batches: inout Fifo<PendingBatch>) -> Push? {
-        guard let batch = batches.first else { return nil }
-        let index = batch.next
-        batch.next = index + 1
-        if batch.next == batch.batch.recipients.count { _ = batches.popFirst() }
-        return Push(batch: batch, index: index)
+    mutating func popFirst(_ rank: PushRank) -> Push? {
+        guard counts[rank] > 0 else { return nil }
+        counts[rank] -= 1
+        return withLine(rank) { line in
+            if let push = line.returned.popFirst() { return push }
+            guard let batch = line.batches.first else { return nil }
+            let index = batch.next
+            batch.next = index + 1
+            if batch.next == batch.batch.recipients.count { _ = line.batches.popFirst() }
+            return Push(batch: batch, index: index)
+        }
     }
 
     /// Takes out what still waits of `batch`: its deadline has come, or nobody wants it any more.
     ///
     /// - Returns: The recipients' numbers.
     mutating func withdraw(_ batch: PendingBatch) -> [Int] {
-        var indices = returned.removeAll { $0.batch === batch }.map(\.index)
-        let rest = batch.next..<batch.batch.recipients.count
-        if !rest.isEmpty {
-            indices.append(contentsOf: rest)
-            batch.next = batch.batch.recipients.count
-            _ = urgent.removeAll { $0 === batch }
-            _ = routine.removeAll { $0 === batch }
+        let indices = withLine(batch.rank) { line in
+            var indices = line.returned.removeAll { $0.batch === batch }.map(\.index)
+            let rest = batch.next..<batch.batch.recipients.count
+            if !rest.isEmpty {
+                indices.append(contentsOf: rest)
+                batch.next = batch.batch.recipients.count
+                _ = line.batches.removeAll { $0 === batch }
+            }
+            return indices
         }
-        count -= indices.count
+        counts[batch.rank] -= indices.count
         return indices
     }
 
@@ -75,39 +90,20 @@ struct PushQueue {
         while let push = popFirst() { pushes.append(push) }
         return pushes
     }
-}
 
-/// First in, first out, without moving what is behind.
-struct Fifo<Element> {
-    private var elements: [Element?] = []
-    private var start = 0
-
-    var isEmpty: Bool { start == elements.count }
-
-    var first: Element? { start < elements.count ? elements[start] : nil }
-
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func popFirst() -> Element? {
-        guard start < elements.count else { return nil }
-        let element = elements[start]
-        elements[start] = nil
-        start += 1
-        if start == elements.count {
-            elements.removeAll(keepingCapacity: start <= 4096)
-            start = 0
-        } else if start >= 1024, start * 2 >= elements.count {
-            elements.removeFirst(start)
-            start = 0
+    private func line(_ rank: PushRank) -> Line {
+        switch rank {
+        case .channel: channel
+        case .urgent: urgent
+        case .routine: routine
         }
-        return element
     }
 
-    /// Takes out what meets `condition`, in order.
-    mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
-        let all = elements[start...].compactMap(\.self)
-        elements = all.filter { !condition($0) }
-        start = 0
-        return all.filter(condition)
+    private mutating func withLine<Result>(_ rank: PushRank, _ body: (inout Line) -> Result) -> Result {
+        switch rank {
+        case .channel: body(&channel)
+        case .urgent: body(&urgent)
+        case .routine: body(&routine)
+        }
     }
 }

@@ -1,5 +1,4 @@
 package import APNsProtocol
-internal import HTTP2
 internal import Synchronization
 
 /// Sends pushes to APNs over connections of its own: lanes by environment, role and credential, several connections a
@@ -12,7 +11,12 @@ package final class SenderPool: Sendable {
     private let configuration: SenderPoolConfiguration
     private let shards: [PoolShard]
     private let counters: [ShardCounters]
-    private let turn = Atomic<Int>(0)
+    /// Pushes in hand of each shard, those on their way to it and back included.
+    private let loads: [Load]
+
+    private final class Load: Sendable {
+        let pushes = Atomic<Int>(0)
+    }
 
     /// - Parameters:
     ///   - configuration: Endpoints, limits, and at least one loop.
@@ -22,12 +26,15 @@ package final class SenderPool: Sendable {
         self.configuration = configuration
         let counters = configuration.loops.map { _ in ShardCounters() }
         self.counters = counters
+        loads = counters.map { _ in Load() }
+        let reporter = PoolReporter(configuration.report)
         shards = zip(configuration.loops, counters).map { loop, counters in
             PoolShard(
                 loop: loop,
                 configuration: configuration,
                 providerTokens: providerTokens,
-                counters: counters
+                counters: counters,
+                reporter: reporter
             )
         }
     }
@@ -41,13 +48,15 @@ package final class SenderPool: Sendable {
     /// - Returns: One outcome for each recipient, in their order. `notProcessed` stands for what was never sent: its
     ///   deadline came first, it was withdrawn, the pool was drained, or the budget of resends was used up.
     package func send(_ batch: PushBatch) async -> [Outcome] {
-        guard let first = batch.recipients.first else { return [] }
-        guard batch.deadline > .now else { return Array(repeating: .notProcessed, count: batch.recipients.count) }
-        // APNs would answer 413 to each of them.
-        guard batch.payload.count <= first.route.payloadLimitBytes else {
-            return Array(repeating: .tooLarge, count: batch.recipients.count)
-        }
-        return await shard(for: batch.lane).send(batch)
+        guard !batch.recipients.isEmpty else { return [] }
+        let handedIn = ContinuousClock.now
+        let number = ShardChoice.loop(
+            home: batch.lane.hashValue,
+            loads: shards.count == 1 ? [0] : loads.map { $0.pushes.load(ordering: .relaxed) }
+        )
+        loads[number].pushes.wrappingAdd(batch.recipients.count, ordering: .relaxed)
+        defer { loads[number].pushes.wrappingSubtract(batch.recipients.count, ordering: .relaxed) }
+        return await shards[number].send(batch, handedIn: handedIn)
     }
 
     /// Sends one push: a convenience, at several times a batch's cost.
@@ -60,6 +69,15 @@ package final class SenderPool: Sendable {
     /// Of every push from its due time to its outcome, one a loop.
     package var latencies: [LatencyHistogram] { counters.map(\.latencies) }
 
+    /// Of every routine push that was sent, from handing it in until a connection had it, one a loop.
+    package var queueTimes: [LatencyHistogram] { counters.map(\.queueTimes) }
+
+    /// Of every urgent push that was sent, from handing it in until the kernel had its bytes, one a loop.
+    package var urgentQueueTimes: [LatencyHistogram] { counters.map(\.urgentQueueTimes) }
+
+    /// Of every answer, from handing the push to a connection, one a loop.
+    package var answerTimes: [LatencyHistogram] { counters.map(\.answerTimes) }
+
     /// Takes no more batches, waits until `deadline` for those it has, then closes every connection.
     package func drain(by deadline: ContinuousClock.Instant) async {
         await withTaskGroup(of: Void.self) { group in
@@ -70,12 +88,5 @@ package final class SenderPool: Sendable {
     /// Ends what waits in a lane as not processed; what is under way may finish.
     package func cancel(_ lane: LaneKey) async {
         for shard in shards { await shard.cancel(lane) }
-    }
-
-    /// Pushes are spread over the loops; the few pushes of the other roles share connections on one.
-    private func shard(for lane: LaneKey) -> PoolShard {
-        guard shards.count > 1 else { return shards[0] }
-        let number = lane.role == .push ? turn.wrappingAdd(1, ordering: .relaxed).newValue : lane.hashValue
-        return shards[Int(UInt(bitPattern: number) % UInt(shards.count))]
     }
 }

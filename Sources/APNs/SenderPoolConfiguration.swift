@@ -53,12 +53,17 @@ package struct SenderPoolConfiguration: Sendable {
     package var tls: TLSContext?
     /// The pool's threads; they outlive it.
     package var loops: [EventLoop]
-    /// Of one lane on one loop.
-    package var connectionsPerLane = 8
+    /// Of one lane on one loop. At a round trip of 50 ms each carries some 3,000 pushes of 400 bytes a second.
+    package var connectionsPerLane = 16
     /// Ours; the peer's limit counts too.
     package var streamsPerConnection = 1000
-    /// Pushes that may wait on one loop; a batch that would exceed it waits outside, unless nothing waits.
+    /// Routine pushes that may wait on one loop; a batch that would exceed it waits outside, unless nothing of its lane
+    /// waits.
     package var queueLimit = 100_000
+    /// Urgent pushes of one lane that may wait beside those, and as many again to channels.
+    package var urgentQueueLimit = 10_000
+    /// What all other pushes leave free on each connection for urgent ones to channels: a broadcast of 5 KB fits.
+    package var urgentReserve = HTTP2Reserve(streams: 8, windowBytes: 6 * 1024)
     /// Requests of one push beyond the first.
     package var resendLimit = 8
     package var connectTimeout: Duration = .seconds(10)
@@ -75,11 +80,19 @@ package struct SenderPoolConfiguration: Sendable {
     package var closeAfter: Duration = .seconds(3600)
     /// A connection is replaced at this age.
     package var longestLife: Duration = .seconds(24 * 3600)
+    /// A connection of this age may be older than the topic that it refuses: a younger one is asked, once a push.
+    package var topicGrace: Duration = .seconds(60)
     /// How often the source is asked for the provider token again.
     package var tokenRefresh: Duration = .seconds(60)
     /// Is told in a sentence why connections fail, the same sentence at most once a minute and loop: nobody else learns
     /// that a root is missing or a port is closed, since pushes only end as not processed.
     package var report: (@Sendable (String) -> Void)?
+    /// UNIX seconds, to compare with APNs' `date`.
+    package var wallClock: @Sendable () -> Int64 = WallTime.now
+    /// Looks an endpoint's name up, anew for each connection.
+    package var resolve: Connector.Lookup = Resolver.resolve
+    /// Of each connection; tests begin near the last, 2^31 - 1.
+    package var firstStream: Int32 = 1
 
     package init(endpoints: APNsEndpoints = APNsEndpoints(), tls: TLSContext?, loops: [EventLoop]) {
         self.endpoints = endpoints
@@ -91,7 +104,9 @@ package struct SenderPoolConfiguration: Sendable {
         var configuration = HTTP2ClientConfiguration()
         configuration.streamLimit = streamsPerConnection
         configuration.firstRequestAlone = true
-        configuration.wantedFields = ["apns-unique-id", "retry-after"]
+        configuration.wantedFields = ["apns-unique-id"]
+        configuration.wantedErrorFields = ["retry-after", "date"]
+        configuration.firstStream = firstStream
         configuration.maxBodyBytes = 4096
         configuration.busyPing = busyPing
         configuration.idlePing = idlePing

@@ -3,6 +3,11 @@ internal import Glibc
 
 /// Connects a TCP socket on a loop: resolves the name anew, then tries its addresses in order.
 package enum Connector {
+    /// Finds a host's addresses, in the order in which they are tried.
+    package typealias Lookup =
+        @Sendable (_ host: String, _ port: Int, _ deadline: ContinuousClock.Instant) async throws(ResolverError)
+        -> [SocketAddress]
+
     /// Resolves and connects. The caller runs on `loop`, and so does everything that comes after the lookup.
     ///
     /// - Parameters:
@@ -10,17 +15,19 @@ package enum Connector {
     ///   - port: 1 to 65535.
     ///   - loop: Waits for the socket.
     ///   - deadline: For lookup and connect; each address gets an equal share of what is left.
+    ///   - lookup: Finds the addresses.
     /// - Returns: A connected, non-blocking descriptor, the caller's to close.
     /// - Throws: ``HTTP2Error/cannotConnect(_:)`` with the last address's reason.
     package static func connect(
         host: String,
         port: Int,
         on loop: EventLoop,
-        by deadline: ContinuousClock.Instant
+        by deadline: ContinuousClock.Instant,
+        lookup: Lookup = Resolver.resolve
     ) async throws(HTTP2Error) -> Int32 {
         let addresses: [SocketAddress]
         do throws(ResolverError) {
-            addresses = try await Resolver.resolve(host: host, port: port, by: deadline)
+            addresses = try await lookup(host, port, deadline)
         } catch {
             throw .cannotConnect("\(error)")
         }

@@ -42,6 +42,7 @@ enum Pushes {
 
     static func batch(
         _ numbers: Range<Int>,
+        lane: LaneKey = lane,
         urgency: PushUrgency = .routine,
         deadline: Duration = .seconds(90),
         payloadBytes: Int = 200
@@ -52,6 +53,24 @@ enum Pushes {
             headers: .device(try bundle(), priority: 5, expiration: 1_790_000_000),
             payload: payload(payloadBytes),
             recipients: try recipients(numbers),
+            deadline: .now + deadline
+        )
+    }
+
+    /// One urgent push to a channel, on the lane of the tokens.
+    static func channelPush(deadline: Duration = .seconds(60), payloadBytes: Int = 5120) throws -> PushBatch {
+        let channel = try required(ChannelID(validating: "dHN0LXNyY2gtY2hubDBeAA=="))
+        return PushBatch(
+            lane: lane,
+            urgency: .urgent,
+            headers: .broadcast(priority: 10, expiration: 0),
+            payload: payload(payloadBytes),
+            recipients: [
+                Recipient(
+                    route: .broadcast(try bundle(), channel),
+                    id: APNsID(seed: Array(repeating: 3, count: 16), index: 1)
+                )
+            ],
             deadline: .now + deadline
         )
     }
@@ -92,7 +111,10 @@ extension SenderPoolConfiguration {
     static func testing(_ server: ScriptedHTTP2Server) -> SenderPoolConfiguration {
         var endpoints = APNsEndpoints()
         endpoints[.production, .push] = APNsEndpoint(host: "127.0.0.1", port: server.port)
-        return SenderPoolConfiguration(endpoints: endpoints, tls: nil, loops: [TestLoops.pool])
+        var configuration = SenderPoolConfiguration(endpoints: endpoints, tls: nil, loops: [TestLoops.pool])
+        // What is open can be counted then; who tests the reserve sets it.
+        configuration.urgentReserve = .none
+        return configuration
     }
 }
 
@@ -129,6 +151,43 @@ actor ScriptedProviderTokens: ProviderTokenSource {
     func refused(_ token: String, for credential: CredentialID, as refusal: ProviderTokenRefusal) async {
         refusals.append(refusal)
         if refusal == .expired, texts.count > 1, texts.first == token { texts.removeFirst() }
+    }
+}
+
+/// Runs a body with a scripted server and a pool for it, and ends both afterwards.
+func withScriptedPool<Result: Sendable>(
+    greeting: [UInt8] = ScriptedHTTP2Server.settings(),
+    tokens: any ProviderTokenSource = ScriptedProviderTokens(["token"]),
+    configure: (inout SenderPoolConfiguration) -> Void = { $0.connectionsPerLane = 1 },
+    _ body: (ScriptedHTTP2Server, SenderPool) async throws -> Result
+) async throws -> Result {
+    let server = try await ScriptedHTTP2Server.start(on: TestLoops.far, greeting: greeting)
+    var configuration = SenderPoolConfiguration.testing(server)
+    configure(&configuration)
+    do {
+        let result = try await withPool(configuration, tokens) { try await body(server, $0) }
+        await server.stop()
+        return result
+    } catch {
+        await server.stop()
+        throw error
+    }
+}
+
+extension ScriptedHTTP2Server {
+    /// Answers the first request, which goes alone, and waits until `count` further ones have come whole on connection 0.
+    func openStreams(_ count: Int) async {
+        await until { $0.requests(on: 0).count == 1 }
+        respond(1)
+        await until { $0.frames.count { $0.connection == 0 && $0.endsStream } == 1 + count }
+    }
+}
+
+extension SenderPool {
+    /// Waits until the counts are such; each round goes to the pool's loop and back.
+    func until(_ isMet: (PoolCounts) -> Bool) async {
+        let another = LaneKey(environment: .sandbox, role: .manage, credential: Pushes.credential)
+        while !isMet(counts) { await cancel(another) }
     }
 }
 

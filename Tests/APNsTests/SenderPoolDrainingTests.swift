@@ -8,13 +8,6 @@ import Testing
 struct SenderPoolDrainingTests {
     private typealias Server = ScriptedHTTP2Server
 
-    /// Answers the first request, which goes alone, and waits until `count` further ones are open on connection 0.
-    private func openStreams(_ count: Int, on server: ScriptedHTTP2Server) async {
-        await server.until { $0.requests(on: 0).count == 1 }
-        await server.respond(1)
-        await server.until { $0.requests(on: 0).count == 1 + count }
-    }
-
     private func whole(_ outcomes: [Outcome]) -> Bool { outcomes.allSatisfy { $0 == .accepted(uniqueID: nil) } }
 
     @Test("with 50 streams open, only those above GOAWAY's last stream are sent again", arguments: [1, 21, 41, 101])
@@ -24,7 +17,7 @@ struct SenderPoolDrainingTests {
         configuration.connectionsPerLane = 1
         try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
             let sending = Task { try await pool.send(Pushes.batch(0..<51)) }
-            await openStreams(50, on: server)
+            await server.openStreams(50)
             await server.set(answersRequests: true)
             // Streams 3 to 101 are open.
             await server.send(Server.goAway(lastStream: lastStream, debug: #"{"reason":"Shutdown"}"#))
@@ -46,7 +39,7 @@ struct SenderPoolDrainingTests {
         configuration.connectionsPerLane = 1
         try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
             let sending = Task { try await pool.send(Pushes.batch(0..<30)) }
-            await openStreams(10, on: server)
+            await server.openStreams(10)
             await server.set(answersRequests: true)
             await server.send(Server.goAway(lastStream: .max))
             // The rest goes out on another connection before the second step comes.
@@ -66,7 +59,7 @@ struct SenderPoolDrainingTests {
         let server = try await Server.start(on: TestLoops.far)
         try await withPool(.testing(server), ScriptedProviderTokens(["token"])) { pool in
             let sending = Task { try await pool.send(Pushes.batch(0..<3)) }
-            await openStreams(2, on: server)
+            await server.openStreams(2)
             await server.set(answersRequests: true)
             await server.send(Server.reset(3, code: 7))
             await server.respond(5)
@@ -103,7 +96,7 @@ struct SenderPoolDrainingTests {
         configuration.connectionsPerLane = 1
         try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
             let sending = Task { try await pool.send(Pushes.batch(0..<9)) }
-            await openStreams(5, on: server)
+            await server.openStreams(5)
             await server.set(answersRequests: true)
             await server.closeConnection(0)
             let outcomes = try await sending.value
@@ -121,7 +114,7 @@ struct SenderPoolDrainingTests {
         configuration.connectionsPerLane = 1
         try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
             let sending = Task { try await pool.send(Pushes.batch(0..<100)) }
-            await openStreams(10, on: server)
+            await server.openStreams(10)
             sending.cancel()
             // Each round goes to the pool's loop and back.
             let another = LaneKey(environment: .sandbox, role: .push, credential: Pushes.credential)

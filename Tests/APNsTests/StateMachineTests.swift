@@ -71,6 +71,25 @@ struct ConnectionGrowthTests {
         #expect(make().decide(facts, now: start) == (opens ? .open : .none))
     }
 
+    @Test(
+        "none for what is gone before its handshake is, and one more than the limit for an urgent push",
+        arguments: [
+            (25, 100, 1, false, false), (26, 100, 1, false, true), (1, 100, 1, true, true),
+            (9000, 4000, 4, false, false),
+            (9000, 4000, 4, true, true), (9000, 4000, 5, true, false),
+        ]
+    )
+    func growsForWhatIsWorthIt(waiting: Int, inFlight: Int, ready: Int, isUrgent: Bool, opens: Bool) {
+        let facts = ConnectionGrowth.Facts(
+            waiting: waiting,
+            ready: ready,
+            unproven: 0,
+            inFlight: inFlight,
+            isUrgent: isUrgent
+        )
+        #expect(make().decide(facts, now: start) == (opens ? .open : .none))
+    }
+
     @Test("after failures it waits longer each time, and not after a success")
     func backsOff() {
         var growth = make()
@@ -116,21 +135,27 @@ struct PushQueueTests {
         PendingBatch(try Pushes.batch(numbers, urgency: urgency), continuation: nil)
     }
 
-    @Test("go in the order: given back, urgent, routine")
+    @Test("go in the order: to channels, urgent, routine; of each those first that were given back")
     func order() throws {
         var queue = PushQueue()
         let routine = try batch(0..<2)
         let urgent = try batch(0..<2, .urgent)
+        let channel = PendingBatch(try Pushes.channelPush(), continuation: nil)
         queue.append(routine)
         let first = try Pushes.required(queue.popFirst())
         #expect(first.batch === routine)
-        queue.append(urgent)
         queue.giveBack(first)
-        #expect(queue.count == 4)
-        var order: [(Bool, Int)] = []
-        while let push = queue.popFirst() { order.append((push.batch === urgent, push.index)) }
-        #expect(order.map(\.0) == [false, true, true, false])
-        #expect(order.map(\.1) == [0, 0, 1, 1])
+        queue.append(urgent)
+        let second = try Pushes.required(queue.popFirst())
+        #expect(second.batch === urgent)
+        queue.append(channel)
+        queue.giveBack(second)
+        #expect(queue.count == 5)
+        #expect(queue.counts[.urgent] == 2 && queue.counts[.routine] == 2 && queue.counts[.channel] == 1)
+        var order: [(PushRank, Int)] = []
+        while let push = queue.popFirst() { order.append((push.batch.rank, push.index)) }
+        #expect(order.map(\.0) == [.channel, .urgent, .urgent, .routine, .routine])
+        #expect(order.map(\.1) == [0, 0, 1, 0, 1])
         #expect(queue.isEmpty)
     }
 

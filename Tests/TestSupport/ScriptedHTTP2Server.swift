@@ -1,10 +1,10 @@
 package import EventLoop
 internal import Glibc
-internal import HTTP2
+package import HTTP2
 
 /// An HTTP/2 server that a test plays frame by frame: it parses what comes, answers what it is told, and keeps no rules.
 ///
-/// Without TLS. One test's server; its connections are numbered from 0 in the order in which they came.
+/// With TLS or without. One test's server; its connections are numbered from 0 in the order in which they came.
 package actor ScriptedHTTP2Server {
     /// A frame as it came. Source: RFC 9113, 4.1.
     package struct Frame: Sendable, Equatable {
@@ -25,6 +25,8 @@ package actor ScriptedHTTP2Server {
     package var answersPings = true
     /// Whether complete requests are answered with 200 at once.
     package var answersRequests = false
+    /// Told of every frame before anything else is done about it; true: nothing else is.
+    package var react: (@Sendable (isolated ScriptedHTTP2Server, Frame) -> Bool)?
     package private(set) var frames: [Frame] = []
     package private(set) var connectionCount = 0
     /// Connections that the client has closed.
@@ -32,9 +34,11 @@ package actor ScriptedHTTP2Server {
     package nonisolated let port: Int
 
     private let loop: EventLoop
+    private let tls: TLSContext?
     private let listener: Int32
     private var watch: Watch?
     private var transports: [Transport?] = []
+    private var descriptors: [Int32] = []
     private var buffers: [[UInt8]] = []
     private var waiters: [Waiter] = []
 
@@ -48,15 +52,17 @@ package actor ScriptedHTTP2Server {
     /// Listens on a free port of 127.0.0.1.
     package static func start(
         on loop: EventLoop,
-        greeting: [UInt8] = settings()
+        greeting: [UInt8] = settings(),
+        tls: TLSContext? = nil
     ) async throws(EventLoopError) -> ScriptedHTTP2Server {
-        let server = try ScriptedHTTP2Server(loop: loop, greeting: greeting)
+        let server = try ScriptedHTTP2Server(loop: loop, greeting: greeting, tls: tls)
         try await server.listen()
         return server
     }
 
-    private init(loop: EventLoop, greeting: [UInt8]) throws(EventLoopError) {
+    private init(loop: EventLoop, greeting: [UInt8], tls: TLSContext?) throws(EventLoopError) {
         self.loop = loop
+        self.tls = tls
         self.greeting = greeting
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         self.listener = listener
@@ -84,6 +90,10 @@ package actor ScriptedHTTP2Server {
         if let greeting { self.greeting = greeting }
     }
 
+    package func onFrame(_ react: @escaping @Sendable (isolated ScriptedHTTP2Server, Frame) -> Bool) {
+        self.react = react
+    }
+
     /// Requests so far, on one connection or on all.
     package func requests(on connection: Int? = nil) -> [Frame] {
         frames.filter { $0.isRequest && (connection == nil || $0.connection == connection) }
@@ -91,11 +101,36 @@ package actor ScriptedHTTP2Server {
 
     package func send(_ bytes: [UInt8], on connection: Int = 0) { transports[connection]?.write(bytes) }
 
+    /// How many bytes of bodies the client's connection window has been widened by.
+    package func windowUpdates(on connection: Int = 0) -> Int {
+        frames.filter { $0.connection == connection && $0.type == 8 && $0.stream == 0 }
+            .reduce(0) { sum, frame in sum + frame.payload.reduce(0) { $0 << 8 | Int($1) } }
+    }
+
     /// A response; `status` 200 or one of those that have no place in HPACK's static table.
-    package func respond(_ stream: Int32, status: Int = 200, body: String = "", on connection: Int = 0) {
-        let block: [UInt8] = status == 200 ? [0x88] : [0x08, 0x03] + Array(String(status).utf8)
+    package func respond(
+        _ stream: Int32,
+        status: Int = 200,
+        fields: [(name: String, value: String)] = [],
+        body: String = "",
+        on connection: Int = 0
+    ) {
+        let block = Self.headerBlock(status: status, fields)
         send(Self.frame(type: 1, flags: body.isEmpty ? 5 : 4, stream: stream, block), on: connection)
         if !body.isEmpty { send(Self.frame(type: 0, flags: 1, stream: stream, Array(body.utf8)), on: connection) }
+    }
+
+    /// Ends a connection by a TCP reset.
+    package func resetConnection(_ connection: Int) {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        _ = setsockopt(
+            descriptors[connection],
+            SOL_SOCKET,
+            SO_LINGER,
+            &option,
+            socklen_t(MemoryLayout<linger>.size)
+        )
+        closeConnection(connection)
     }
 
     package func closeConnection(_ connection: Int) {
@@ -145,6 +180,27 @@ package actor ScriptedHTTP2Server {
         frame(type: 8, stream: stream, bigEndian(bytes))
     }
 
+    /// Literal fields that enter no table (RFC 7541, 6.2.2), with values below 127 bytes unless `value` is longer.
+    package static func headerBlock(status: Int, _ fields: [(name: String, value: String)]) -> [UInt8] {
+        let first: [UInt8] = status == 200 ? [0x88] : [0x08, 0x03] + Array(String(status).utf8)
+        return fields.reduce(into: first) { block, field in
+            block += [0x00] + literal(field.name) + literal(field.value)
+        }
+    }
+
+    private static func literal(_ text: String) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }
+        // RFC 7541, 5.1.
+        var length: [UInt8] = [127]
+        var rest = bytes.count - 127
+        while rest >= 128 {
+            length.append(UInt8(rest & 127) | 128)
+            rest >>= 7
+        }
+        return length + [UInt8(rest)] + bytes
+    }
+
     private static func bigEndian(_ value: UInt32) -> [UInt8] {
         [UInt8(value >> 24), UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)]
     }
@@ -168,12 +224,13 @@ package actor ScriptedHTTP2Server {
             )
             let transport = try? Transport(
                 adopting: descriptor,
-                tls: nil,
+                tls: tls,
                 role: .server,
                 loop: loop,
                 handlers: handlers
             )
             transports.append(transport)
+            descriptors.append(descriptor)
             buffers.append([])
             connectionCount += 1
             transport?.write(greeting)
@@ -207,6 +264,7 @@ package actor ScriptedHTTP2Server {
 
     private func took(_ frame: Frame) {
         frames.append(frame)
+        if react?(self, frame) == true { return }
         switch frame.type {
         case 4 where frame.flags & 1 == 0: send(Self.frame(type: 4, flags: 1, []), on: frame.connection)
         case 6 where frame.flags & 1 == 0 && answersPings:
