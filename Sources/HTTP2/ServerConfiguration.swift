@@ -36,8 +36,13 @@ package struct HTTP2ServerConfiguration: Sendable {
     /// Bytes or bodies wait and the peer takes nothing: the end.
     package var writeDeadline: Duration?
 
+    /// What GOAWAY says to a peer that opened more streams than the limit it had acknowledged; nil: PROTOCOL_ERROR.
+    package var overLimit: (code: UInt32, debug: String)?
+
     /// Every byte of ours leaves so much later: a stand-in for distance.
     package var outputDelay: Duration?
+    /// The first SETTINGS, and all that follows them, come so long after the connection.
+    package var settingsDelay: Duration?
 
     package init() {}
 }

@@ -22,7 +22,7 @@ extension HTTP2ServerConnection {
 
     func lingerDeadline() {
         timer.cancel()
-        timer.set(.now + Self.linger)
+        timer.set(.now + Self.linger + (configuration.outputDelay ?? .zero))
     }
 
     /// Acts on what is overdue and sets the timer to what comes next. Runs once a deadline at most, not once a request.

@@ -55,6 +55,13 @@ extension HTTP2ServerConnection {
         pump()
     }
 
+    /// Puts bytes between two frames, as they are: for frames that no well-behaved server sends.
+    package func writeRaw(_ frames: [UInt8]) {
+        guard state == .open, silence == .off else { return }
+        pump()
+        frames.withUnsafeBytes { write($0) }
+    }
+
     package func setSilence(_ silence: Silence) {
         self.silence = silence
         pump()

@@ -29,7 +29,9 @@ package actor HTTP2ServerConnection {
 
     /// Parsing or writing: what a hook submits meanwhile is written afterwards.
     private var isBusy = false
-    private var delayed: ServerDelayLine?
+    var delayed: DelayLine?
+    /// Nothing goes out yet: SETTINGS that come late.
+    private var isHeld = false
     var timer: ServerDeadline
     var drain = Drain.no
     /// Why nothing more is said, while the connection lingers.
@@ -97,7 +99,7 @@ package actor HTTP2ServerConnection {
         session = HTTP2ServerSession(configuration: configuration)
         flood = ServerFloodGuard(configuration.flood)
         timer = ServerDeadline(loop: loop)
-        delayed = configuration.outputDelay.map { ServerDelayLine(delay: $0, loop: loop, transport: transport) }
+        delayed = configuration.outputDelay.map { DelayLine(delay: $0, loop: loop) { transport.write($0) } }
     }
 
     isolated deinit {
@@ -120,6 +122,15 @@ package actor HTTP2ServerConnection {
             )
         )
         startDeadlines()
+        if let time = configuration.settingsDelay {
+            isHeld = true
+            loop.schedule(at: .now + time) { [weak self] in
+                self?.assumeIsolated { connection in
+                    connection.isHeld = false
+                    connection.pump()
+                }
+            }
+        }
         pump()
     }
 
@@ -183,10 +194,27 @@ package actor HTTP2ServerConnection {
             case .closed(let stream, let code): hooks.streamClosed(stream, code: code, of: self)
             case .refused(let stream, let acknowledged):
                 hooks.streamRefused(stream, acknowledged: acknowledged, of: self)
+                if acknowledged, let overLimit = configuration.overLimit {
+                    endOverLimit(overLimit.code, Array(overLimit.debug.utf8))
+                }
             case .pingAcknowledged: if drain == .noticed { finalGoAway() }
             }
         }
         record.pointee.actions.removeAll(keepingCapacity: true)
+    }
+
+    /// Ends the connection with a GOAWAY of ours in the place of nghttp2's, behind what it has to say before.
+    private func endOverLimit(_ code: UInt32, _ debug: [UInt8]) {
+        guard state == .open else { return }
+        while let bytes = session.nextOutput(), bytes.count < 9 || bytes[3] != 7 { write(bytes) }
+        let numbers = [UInt32(bitPattern: session.lastStream), code].flatMap { number in
+            (0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * $0)) }
+        }
+        let length = numbers.count + debug.count
+        let frame =
+            [0, UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length), 7] + [0, 0, 0, 0, 0]
+        (frame + numbers + debug).withUnsafeBytes { write($0) }
+        finish(.done)
     }
 
     /// Tells the hooks to refuse a request that did not come in time.
@@ -201,19 +229,24 @@ package actor HTTP2ServerConnection {
 
     /// Moves what nghttp2 has to say to the transport, as far as there is room.
     func pump() {
-        guard state == .open, silence == .off, !isBusy else { return }
+        guard state == .open, silence == .off, !isBusy, !isHeld else { return }
         isBusy = true
         var goesOn = true
         while goesOn, state == .open {
             while !transport.isBacklogged, let bytes = session.nextOutput() {
-                written += bytes.count
-                if let delayed { delayed.write(bytes) } else { transport.write(bytes) }
+                write(bytes)
             }
             goesOn = !session.record.pointee.actions.isEmpty
             act()
         }
         isBusy = false
         if state == .open, session.isDone { finish(.done) }
+    }
+
+    /// Hands whole frames on.
+    func write(_ bytes: UnsafeRawBufferPointer) {
+        written += bytes.count
+        if let delayed { delayed.write(bytes) } else { transport.write(bytes) }
     }
 
     // MARK: - Ending
