@@ -54,9 +54,6 @@ extension APNsSimulator {
         }
     }
 
-    /// Closes every connection at once, as a service that goes down.
-    package func closeConnections() async { await service.closeConnections() }
-
     /// The service's time, UNIX seconds.
     package func clock() -> Int64 { service.configuration.clock() }
 

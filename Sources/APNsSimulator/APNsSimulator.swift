@@ -1,5 +1,6 @@
 import Crypto
 import EventLoop
+import Glibc
 import HTTP2
 import HTTPServer
 
@@ -21,6 +22,7 @@ package final class APNsSimulator: Sendable {
     let service: SimulatedService
     private let listeners: [Endpoint: ServerListener]
     private let control: HTTPServer
+    private let lean: [LeanLoop]
     let loops: [EventLoop]
     let files: SimulatorFiles
 
@@ -35,19 +37,24 @@ package final class APNsSimulator: Sendable {
             keyID: names.keyID,
             publicKey: files.key.publicKey
         )
-        let (loop, controlLoop) = try makeLoops()
+        let loops = try makeLoops(configuration)
         let service = SimulatedService(
             configuration,
             credentials: [credential] + configuration.moreCredentials,
-            on: loop
+            on: loops[0]
         )
         do {
-            let listeners = try await startListeners(configuration, files.certificate, service, loop)
-            let control = try await startControl(configuration, service, controlLoop)
-            return APNsSimulator(service, listeners, control, [loop, controlLoop], files, names)
+            let tls = try TLSContext.server(
+                certificateFile: files.certificate.certificateFile,
+                keyFile: files.certificate.keyFile,
+                alpn: ["h2"]
+            )
+            let lean = loops.dropFirst(2).map { LeanLoop($0, sink: service.sink, tls: tls) }
+            let listeners = try await startListeners(configuration, tls, service, lean)
+            let control = try await startControl(configuration, service, loops[1])
+            return APNsSimulator(service, listeners, control, lean, loops, files, names)
         } catch {
-            loop.shutdown()
-            controlLoop.shutdown()
+            for loop in loops { loop.shutdown() }
             files.remove()
             throw SimulatorError("\(error)")
         }
@@ -57,6 +64,7 @@ package final class APNsSimulator: Sendable {
         _ service: SimulatedService,
         _ listeners: [Endpoint: ServerListener],
         _ control: HTTPServer,
+        _ lean: [LeanLoop],
         _ loops: [EventLoop],
         _ files: SimulatorFiles,
         _ names: SimulatorConfiguration.CredentialNames
@@ -64,6 +72,7 @@ package final class APNsSimulator: Sendable {
         self.service = service
         self.listeners = listeners
         self.control = control
+        self.lean = lean
         self.loops = loops
         self.files = files
         caFile = files.certificate.caFile
@@ -81,55 +90,32 @@ package final class APNsSimulator: Sendable {
     /// Closes every connection and listener at once, and removes temporary files. To be called once.
     package func stop() async {
         for listener in listeners.values { await listener.close() }
-        await service.closeConnections()
+        await closeConnections()
         await control.drain(by: .now + .milliseconds(200))
         for loop in loops { loop.shutdown() }
         files.remove()
     }
 
-    private static func makeLoops() throws(SimulatorError) -> (EventLoop, EventLoop) {
-        do {
-            return (try EventLoop(name: "apns-simulator"), try EventLoop(name: "sim-control"))
-        } catch {
-            throw SimulatorError("\(error)")
-        }
+    /// Closes every connection at once, as a service that goes down.
+    package func closeConnections() async {
+        await service.closeConnections()
+        for loop in lean { await loop.closeConnections() }
     }
 
-    private static func startListeners(
-        _ configuration: SimulatorConfiguration,
-        _ certificate: TestCertificate,
-        _ service: SimulatedService,
-        _ loop: EventLoop
-    ) async throws -> [Endpoint: ServerListener] {
-        let tls = try TLSContext.server(
-            certificateFile: certificate.certificateFile,
-            keyFile: certificate.keyFile,
-            alpn: ["h2"]
-        )
-        var listeners: [Endpoint: ServerListener] = [:]
-        for environment in SimulatedEnvironment.allCases {
-            for role in ListenerRole.allCases {
-                let endpoint = Endpoint(environment, role)
-                let isUnread = configuration.isLean && role == .push
-                let settings = ListenerSettings.configuration(isUnread: isUnread, configuration)
-                listeners[endpoint] = try await ServerListener.start(
-                    on: .loopback(port: configuration.ports[endpoint] ?? 0),
-                    loops: [loop]
-                ) { descriptor, _, loop in
-                    let hooks: any HTTP2ServerHooks =
-                        isUnread ? LeanConnection(service) : ProviderConnection(service, at: endpoint)
-                    let connection = try? HTTP2ServerConnection.start(
-                        adopting: descriptor,
-                        tls: tls,
-                        loop: loop,
-                        configuration: settings,
-                        hooks: hooks
-                    )
-                    if let connection { service.assumeIsolated { $0.connectionOpened(connection) } }
-                }
+    /// The service's, the control API's, and in lean mode those of the push listeners.
+    private static func makeLoops(_ configuration: SimulatorConfiguration) throws(SimulatorError) -> [EventLoop] {
+        let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        let lean = configuration.isLean ? configuration.leanLoops ?? min(4, max(1, cores - 1)) : 0
+        var loops: [EventLoop] = []
+        do {
+            for name in ["apns-simulator", "sim-control"] + (0..<lean).map({ "lean-\($0)" }) {
+                loops.append(try EventLoop(name: name))
             }
+            return loops
+        } catch {
+            for loop in loops { loop.shutdown() }
+            throw SimulatorError("\(error)")
         }
-        return listeners
     }
 
     private static func startControl(

@@ -25,20 +25,6 @@ struct SeededGenerator: RandomNumberGenerator {
         var low = next()
         high = high & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         low = low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        return String(unsafeUninitializedCapacity: 36) { buffer in
-            var position = 0
-            for (word, dashes) in [(high, [8, 12]), (low, [0, 4])] {
-                for digit in 0..<16 {
-                    if position > 0, dashes.contains(digit) {
-                        buffer[position] = UInt8(ascii: "-")
-                        position += 1
-                    }
-                    let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * digit) & 0xF)
-                    buffer[position] = nibble < 10 ? nibble + 0x30 : nibble + 0x57
-                    position += 1
-                }
-            }
-            return position
-        }
+        return CanonicalUUID.text((high, low))
     }
 }

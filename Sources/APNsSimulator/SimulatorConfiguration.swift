@@ -7,6 +7,12 @@ package struct SimulatorConfiguration: Sendable {
     package var profile = SimulatorProfile.observed
     /// Pushes are accepted unread: neither verified nor modelled, only counted.
     package var isLean = false
+    /// Lean mode reads each push's `apns-id`, to notice one that was accepted before.
+    package var countsDoubles = false
+    /// Lean mode reads each push's token and the last eight digits of its `apns-id`, which have to rise.
+    package var countsOrder = false
+    /// Threads of the lean listeners; nil: one less than there are cores, at most four.
+    package var leanLoops: Int?
     /// A stand-in for distance: every byte of the listeners' answers leaves so much later.
     package var roundTrip: Duration = .zero
     /// Makes channel ids, generated request ids and shares of faults repeatable.

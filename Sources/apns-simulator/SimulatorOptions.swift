@@ -34,12 +34,14 @@ struct SimulatorOptions {
     private static let valueFlags =
         [
             "--dir", "--profile", "--rtt", "--seed", "--ready-file", "--control", "--team-id", "--key-id",
-            "--max-streams", "--initial-streams", "--disconnect-after-bad-tokens",
+            "--loops", "--max-streams", "--initial-streams", "--disconnect-after-bad-tokens",
         ] + portFlags.keys
 
     private mutating func takeSwitch(_ flag: String, _ value: String?) throws(Misuse) -> Bool {
         switch flag {
         case "--lean": configuration.isLean = true
+        case "--count-doubles": configuration.countsDoubles = true
+        case "--count-reordered": configuration.countsOrder = true
         case "--keep-stream-limit": configuration.lowersStreamLimit = false
         case "--help", "-h": wantsHelp = true
         default: return false
@@ -70,6 +72,7 @@ struct SimulatorOptions {
         case "--control": configuration.controlPort = try Self.port(value, flag)
         case "--team-id": configuration.credential.teamID = try Self.identifier(value, flag)
         case "--key-id": configuration.credential.keyID = try Self.identifier(value, flag)
+        case "--loops": configuration.leanLoops = try Self.number(value, flag, 1...64)
         case "--initial-streams": configuration.initialStreams = try Self.number(value, flag, 1...100_000)
         case "--max-streams": configuration.maxConcurrentStreams = try Self.number(value, flag, 1...100_000)
         default: configuration.mostBadTokens = try Self.number(value, flag, 1...1_000_000)
@@ -116,6 +119,11 @@ struct SimulatorOptions {
           --rtt MS              delay every byte of the answers by a round trip
           --seed N              the same channel ids, ids and shares of faults each run
           --lean                accept pushes unread: a light sink for measuring senders
+          --loops N             threads of the lean listeners (the cores less one, at most 4)
+          --count-doubles       with --lean: read each push's apns-id, and count those that
+                                were accepted before
+          --count-reordered     with --lean: count pushes that were accepted after one with a
+                                higher apns-id for the same token, by its last 8 digits
           --max-streams N       the stream limit after the first valid provider token
                                 (1000)
           --initial-streams N   before that (1, as Apple); for load generators that do

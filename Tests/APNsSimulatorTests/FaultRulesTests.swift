@@ -43,7 +43,7 @@ struct FaultRulesTests {
         )
         let first = rules.effects(on: device())
         #expect(first.delay == .milliseconds(500))
-        #expect(first.streamLimit == 1)
+        #expect(first.streamLimit?.limit == 1)
         #expect(first.settling == .silence)
         #expect(first.goAway?.fault == GoAwayFault(afterStreams: 50, lastStream: 21, debug: "x", code: 7))
         #expect(rules.effects(on: device()).settling == .close)

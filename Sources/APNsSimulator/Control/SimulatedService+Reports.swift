@@ -1,5 +1,9 @@
 extension SimulatedService {
-    var currentCounts: SimulatorCounts { counts.snapshot(providerTokens: verifier.tokensSeen) }
+    var currentCounts: SimulatorCounts {
+        var all = counts
+        all.add(sink.counts)
+        return all.snapshot(providerTokens: verifier.tokensSeen)
+    }
 
     func setFaults(_ rules: [FaultRules.Rule]) { faults.replace(rules) }
 
@@ -21,7 +25,21 @@ extension SimulatedService {
             $0.member("doubled", counts.doubled)
             $0.member("doubled_ids", counts.doubledIDs)
             $0.member("doubled_stamps", counts.doubledStamps)
+            $0.member("reordered", counts.reordered)
+            $0.member("ids_forgotten", counts.idsForgotten)
             $0.member("stream_limit_broken", counts.streamLimitBroken)
+            $0.member("arrived", counts.arrived)
+            $0.table(
+                "resets",
+                Dictionary(uniqueKeysWithValues: counts.resets.map { (FaultRules.errorName($0), $1) })
+            )
+            $0.table("unanswered", counts.unanswered)
+            $0.member("goaways", counts.goAways)
+            $0.member("silences", counts.silences)
+            $0.member("closes", counts.closes)
+            $0.member("tcp_resets", counts.tcpResets)
+            $0.member("refused_connections", counts.refusedConnections)
+            $0.member("tls_failures", counts.tlsFailures)
         }
         return json.bytes
     }
@@ -32,7 +50,7 @@ extension SimulatedService {
         json.object { object in
             object.name("rules")
             object.array { array in
-                for rule in faults.rules { array.object { $0.member("used", rule.used) } }
+                for used in faults.uses { array.object { $0.member("used", used) } }
             }
         }
         return json.bytes

@@ -1,29 +1,30 @@
 /// Scripted faults, as a value: rules, tried in their order on every request.
 ///
-/// Delays and stream limits of all matching rules count; of those that settle a request (`status`, `reset`, `silence`,
-/// `close`, `undelivered`) the first.
+/// What comes on top (delays, stream limits, stray frames) counts of all matching rules; of those that settle a request
+/// (`status`, `reset`, `silence`, `close` …) the first.
 struct FaultRules: Sendable {
     struct Rule: Sendable {
         var match: Match
         var action: FaultAction
-        /// How often the rule has acted.
-        var used = 0
-        /// How many matching requests were let pass because of `skip`.
-        var skipped = 0
     }
 
     /// Which requests a rule is about; what is nil does not matter.
-    struct Match: Sendable {
+    struct Match: Equatable, Sendable {
         var route: Route?
         /// Lower-case hexadecimal.
         var token: String?
         var channel: String?
         /// Between 0 and 1, of the requests that match otherwise.
         var share: Double?
+        /// Each so-manieth of the requests that match otherwise.
+        var every: Int?
         /// The rule acts at most this often.
         var times: Int?
         /// So many matching requests pass first.
         var skip = 0
+        /// The rule begins so long after it was given, and ends so long after it began.
+        var after: Duration?
+        var lasting: Duration?
     }
 
     enum Route: String, Sendable, CaseIterable {
@@ -38,77 +39,164 @@ struct FaultRules: Sendable {
     }
 
     /// What happens to one request.
-    struct Effects: Equatable {
+    struct Effects: Sendable {
         var delay: Duration = .zero
-        var streamLimit: Int?
+        var streamLimit: (limit: Int, lasting: Duration?)?
         /// The rule that counts this stream towards a GOAWAY, and what it does then.
         var goAway: (rule: Int, fault: GoAwayFault)?
+        var frames: [StrayFrame] = []
+        var dateOffset = 0
         var settling: FaultAction?
+    }
 
-        static func == (left: Effects, right: Effects) -> Bool {
-            left.delay == right.delay && left.streamLimit == right.streamLimit && left.settling == right.settling
-                && left.goAway?.rule == right.goAway?.rule && left.goAway?.fault == right.goAway?.fault
-        }
+    /// What happens to one connection that is accepted.
+    enum Reception: Equatable, Sendable {
+        case normal
+        case lateSettings(Duration)
+        case refused
+        case tlsFailure
+    }
+
+    /// What is looked at on every request, apart from what is not.
+    private struct Gate {
+        var isOfConnection: Bool
+        var route: Route?
+        var hasConditions: Bool
+        var skip: Int
+        var left: Int
+        var pace: FaultPace
     }
 
     private(set) var rules: [Rule]
+    /// How often each rule has acted.
+    private(set) var uses: [Int]
+    private var gates: [Gate] = []
+    private let seed: UInt64
     private var generator: SeededGenerator
+    private var given = ContinuousClock.now
     /// Rises with every new set of rules, so that connections forget what they counted for the old one.
     private(set) var generation = 0
 
+    /// - Parameters:
+    ///   - rules: In the order in which they are tried.
+    ///   - generator: Of shares and jitter. The same seed and rules give the same hits.
     init(_ rules: [Rule] = [], generator: SeededGenerator) {
-        self.rules = rules
         self.generator = generator
+        seed = self.generator.next()
+        self.rules = rules
+        uses = []
+        replace(rules, at: given)
     }
 
     var isEmpty: Bool { rules.isEmpty }
 
-    mutating func replace(_ rules: [Rule]) {
+    mutating func replace(_ rules: [Rule], at now: ContinuousClock.Instant = .now) {
         self.rules = rules
+        given = now
         generation += 1
+        uses = Array(repeating: 0, count: rules.count)
+        gates = rules.enumerated().map { index, rule in
+            Gate(
+                isOfConnection: rule.action.isOfConnection,
+                route: rule.match.route,
+                hasConditions: rule.match.hasConditions,
+                skip: rule.match.skip,
+                left: rule.match.times ?? .max,
+                pace: FaultPace(
+                    share: rule.match.share,
+                    every: rule.match.every,
+                    generator: SeededGenerator(seed: seed &+ UInt64(index) &* 0x1_0001)
+                )
+            )
+        }
     }
 
-    /// What the rules do to a request; counts their use.
-    mutating func effects(on subject: Subject) -> Effects {
+    /// What the rules do to a request; counts their use. `now` is looked at for rules with a beginning or an end.
+    mutating func effects(on subject: Subject, at now: @autoclosure () -> ContinuousClock.Instant = .now) -> Effects {
         var effects = Effects()
-        for index in rules.indices where matches(index, subject) {
-            switch rules[index].action {
-            case .goAway(let fault):
-                if effects.goAway == nil { effects.goAway = (index, fault) }
-                continue  // used when the frame is sent
-            case .delay(let time): effects.delay += time
-            case .streamLimit(let limit): effects.streamLimit = limit
-            case .answer, .reset, .silence, .close, .undelivered:
-                guard effects.settling == nil else { continue }
-                effects.settling = rules[index].action
+        for index in gates.indices {
+            let gate = gates[index]
+            guard !gate.isOfConnection, gate.left > 0, gate.route == nil || gate.route == subject.route else {
+                continue
             }
-            rules[index].used += 1
+            guard !gate.hasConditions || conditionsHold(index, subject, now()) else { continue }
+            if passes(index) { act(index, &effects) }
         }
         return effects
     }
 
+    /// What the rules do to a connection that is accepted; counts their use. Of several rules the first decides.
+    mutating func reception(on role: ListenerRole, at now: ContinuousClock.Instant = .now) -> Reception {
+        for index in gates.indices {
+            let gate = gates[index]
+            guard gate.isOfConnection, gate.left > 0, gate.route.map({ ($0 == .manage) == (role == .manage) }) ?? true,
+                !gate.hasConditions || conditionsHold(index, nil, now), passes(index)
+            else { continue }
+            use(index)
+            switch rules[index].action {
+            case .refuse: return .refused
+            case .tlsFailure: return .tlsFailure
+            case .settingsDelay(let time): return .lateSettings(time)
+            default: continue
+            }
+        }
+        return .normal
+    }
+
     /// A connection has sent the GOAWAY of this rule. False if the rule was used up by another.
     mutating func useGoAway(_ rule: Int) -> Bool {
-        guard rules.indices.contains(rule), !isUsedUp(rules[rule]) else { return false }
-        rules[rule].used += 1
+        guard rules.indices.contains(rule), gates[rule].left > 0 else { return false }
+        use(rule)
         return true
     }
 
-    func isUsedUp(_ rule: Int) -> Bool { rules.indices.contains(rule) ? isUsedUp(rules[rule]) : true }
+    func isUsedUp(_ rule: Int) -> Bool { rules.indices.contains(rule) ? gates[rule].left == 0 : true }
 
-    private func isUsedUp(_ rule: Rule) -> Bool { rule.match.times.map { rule.used >= $0 } ?? false }
+    // MARK: - One rule
 
-    private mutating func matches(_ index: Int, _ subject: Subject) -> Bool {
+    private func conditionsHold(_ index: Int, _ subject: Subject?, _ now: ContinuousClock.Instant) -> Bool {
         let match = rules[index].match
-        if isUsedUp(rules[index]) { return false }
-        if let route = match.route, route != subject.route { return false }
-        if let token = match.token, token != subject.token?.lowercased() { return false }
-        if let channel = match.channel, channel != subject.channel { return false }
-        if let share = match.share, Double.random(in: 0..<1, using: &generator) >= share { return false }
-        if rules[index].skipped < match.skip {
-            rules[index].skipped += 1
+        if let token = match.token, token != subject?.token?.lowercased() { return false }
+        if let channel = match.channel, channel != subject?.channel { return false }
+        let begin = given + (match.after ?? .zero)
+        return now >= begin && (match.lasting.map { now < begin + $0 } ?? true)
+    }
+
+    /// Whether it is the rule's turn among the requests that match.
+    private mutating func passes(_ index: Int) -> Bool {
+        if gates[index].skip > 0 {
+            gates[index].skip -= 1
             return false
         }
-        return true
+        return gates[index].pace.isDue()
     }
+
+    private mutating func act(_ index: Int, _ effects: inout Effects) {
+        switch rules[index].action {
+        case .goAway(let fault):
+            if effects.goAway == nil { effects.goAway = (index, fault) }
+            // Its use is counted when the frame is sent; its turn is over.
+            gates[index].pace.begin()
+            return
+        case .delay(let time, let jitter): effects.delay += time + jitter * Double.random(in: 0...1, using: &generator)
+        case .streamLimit(let limit, let lasting): effects.streamLimit = (limit, lasting)
+        case .frame(let frame): effects.frames.append(frame)
+        case .dateOffset(let seconds): effects.dateOffset = seconds
+        case .refuse, .tlsFailure, .settingsDelay: return
+        case .answer, .reset, .silence, .close, .tcpReset, .halfAnswer, .undelivered:
+            guard effects.settling == nil else { return }
+            effects.settling = rules[index].action
+        }
+        use(index)
+    }
+
+    private mutating func use(_ index: Int) {
+        uses[index] += 1
+        if gates[index].left < .max { gates[index].left -= 1 }
+        gates[index].pace.begin()
+    }
+}
+
+extension FaultRules.Match {
+    fileprivate var hasConditions: Bool { token != nil || channel != nil || after != nil || lasting != nil }
 }

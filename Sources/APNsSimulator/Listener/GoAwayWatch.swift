@@ -41,7 +41,7 @@ extension ProviderConnection {
         let isHeld = fault.lastStream.map { step.stream > $0 } ?? false
         if isHeld { goAway.held.append((step, delay)) }
         if goAway.streams >= fault.afterStreams {
-            let isOurs = service.assumeIsolated { $0.useGoAway(rule.number, generation: rule.generation) }
+            let isOurs = service.faults.useGoAway(rule.number, generation: rule.generation)
             guard isOurs else {
                 letGo(of: connection)
                 return isHeld
@@ -49,7 +49,9 @@ extension ProviderConnection {
             goAway.held = []
             goAway.streams = 0
             let lastStream = fault.lastStream ?? step.stream
+            service.assumeIsolated { $0.note { $0.goAways += 1 } }
             processNothing(above: lastStream)
+            if fault.isInTwoSteps { connection.submitGoAway(lastStream: .max, code: fault.code) }
             connection.submitGoAway(
                 lastStream: lastStream,
                 code: fault.code,
@@ -81,7 +83,7 @@ extension ProviderConnection {
     private func lookAtHeld(of connection: isolated HTTP2ServerConnection) {
         goAway.isTimed = false
         guard let rule = goAway.rule, !goAway.held.isEmpty else { return }
-        let awaits = service.assumeIsolated { $0.awaitsGoAway(rule.number, generation: rule.generation) }
+        let awaits = service.faults.awaitsGoAway(rule.number, generation: rule.generation)
         if awaits, ContinuousClock.now - goAway.lastArrival < GoAwayWatch.patience {
             watchHeld(of: connection)
         } else {

@@ -2,9 +2,8 @@ import HTTP2
 
 /// The HTTP/2 settings of the listeners, as they were seen on the live service.
 enum ListenerSettings {
-    static func configuration(isUnread: Bool, _ configuration: SimulatorConfiguration) -> HTTP2ServerConfiguration {
+    static func configuration(_ configuration: SimulatorConfiguration) -> HTTP2ServerConfiguration {
         var settings = HTTP2ServerConfiguration()
-        settings.reading = isUnread ? .nothing : .whole
         settings.headerTableBytes = 4096
         settings.maxConcurrentStreams = configuration.initialStreams
         settings.streamWindowBytes = 65_535
@@ -16,6 +15,8 @@ enum ListenerSettings {
         // Each change of the stream limit is acknowledged by a frame that counts as control, and resets are scripted.
         settings.flood.controlBurst = 1 << 40
         settings.flood.resetBurst = 1 << 40
+        // As the live service was seen to say it.
+        settings.overLimit = (0x7, "Maximum active streams violated for this endpoint.")
         if configuration.roundTrip > .zero { settings.outputDelay = configuration.roundTrip }
         return settings
     }

@@ -7,16 +7,21 @@ final class ProviderConnection: HTTP2ServerHooks {
     let service: SimulatedService
     let endpoint: SimulatorConfiguration.Endpoint
     private var binding = ConnectionBinding()
+    private let descriptor: Int32
     private var limit: StreamLimit
+    private var pins = 0
     private var badTokens = 0
     /// Streams whose request is complete and not yet answered.
     private var pending: Set<Int32> = []
     /// Streams above are not processed: a GOAWAY says so, or the connection has gone silent.
     private var lastProcessed = Int32.max
+    private var isSilent = false
     var goAway = GoAwayWatch()
 
-    init(_ service: SimulatedService, at endpoint: SimulatorConfiguration.Endpoint) {
+    /// The descriptor is for a reset; it stays the connection's to close.
+    init(_ service: SimulatedService, at endpoint: SimulatorConfiguration.Endpoint, descriptor: Int32) {
         self.service = service
+        self.descriptor = descriptor
         self.endpoint = endpoint
         limit = StreamLimit(
             initial: service.configuration.initialStreams,
@@ -32,17 +37,30 @@ final class ProviderConnection: HTTP2ServerHooks {
         on stream: Int32,
         of connection: isolated HTTP2ServerConnection
     ) {
-        guard stream <= lastProcessed else { return }
+        let (isSilent, isProcessed) = (isSilent, stream <= lastProcessed)
+        service.assumeIsolated {
+            $0.note { counts in
+                counts.arrived += 1
+                if isProcessed { return }
+                if isSilent { counts.unanswered.silence += 1 } else { counts.unanswered.goAway += 1 }
+            }
+        }
+        guard isProcessed else { return }
         let arrived = ArrivedRequest(ProviderRequest(request))
         pending.insert(stream)
-        guard service.assumeIsolated({ $0.hasFaults }) else {
-            apply(nil, of: connection)
-            return settle(PendingStep(stream: stream, request: arrived, settling: nil), of: connection)
+        guard !service.faults.isEmpty else {
+            pin(nil, of: connection)
+            return settle(PendingStep(stream: stream, request: arrived, fault: ScriptedFault()), of: connection)
         }
         let subject = FaultRules.Subject(arrived.fields, at: endpoint.role)
-        let (effects, generation) = service.assumeIsolated { $0.faultEffects(on: subject) }
-        apply(effects.streamLimit, of: connection)
-        let step = PendingStep(stream: stream, request: arrived, settling: effects.settling)
+        let (effects, generation) = service.faults.effects(on: subject)
+        pin(effects.streamLimit, of: connection)
+        let fault = ScriptedFault(
+            settling: effects.settling,
+            frames: effects.frames,
+            dateOffset: effects.dateOffset
+        )
+        let step = PendingStep(stream: stream, request: arrived, fault: fault)
         if let (rule, fault) = effects.goAway {
             let watched = GoAwayWatch.Rule(number: rule, generation: generation)
             if goAwayTakes(step, delay: effects.delay, fault, watched, of: connection) { return }
@@ -62,7 +80,8 @@ final class ProviderConnection: HTTP2ServerHooks {
     }
 
     func streamClosed(_ stream: Int32, code: UInt32, of connection: isolated HTTP2ServerConnection) {
-        pending.remove(stream)
+        guard pending.remove(stream) != nil else { return }
+        service.assumeIsolated { $0.note { $0.unanswered.cancelled += 1 } }
     }
 
     /// A limit that was lowered a moment ago may cross with new streams; the first request, though, has to go alone.
@@ -91,16 +110,44 @@ final class ProviderConnection: HTTP2ServerHooks {
 
     private func settle(_ step: PendingStep, of connection: isolated HTTP2ServerConnection) {
         guard pending.remove(step.stream) != nil else { return }
-        switch step.settling {
-        case .reset(let code): connection.reset(stream: step.stream, code: code)
+        for frame in step.fault.frames { connection.writeRaw(frame.bytes(on: step.stream)) }
+        switch step.fault.settling {
+        case .reset(let code):
+            note { $0.resets[code, default: 0] += 1 }
+            connection.reset(stream: step.stream, code: code)
         case .silence:
-            processNothing(above: 0)
+            isSilent = true
+            let unanswered = 1 + pending.count
+            note {
+                $0.silences += 1
+                $0.unanswered.silence += unanswered
+            }
+            pending = []
+            lastProcessed = 0
             connection.setSilence(.deaf)
-        case .close: connection.close()
+        case .close, .tcpReset:
+            let isReset = step.fault.settling == .tcpReset
+            let unanswered = 1 + pending.count
+            note {
+                if isReset { $0.tcpResets += 1 } else { $0.closes += 1 }
+                $0.unanswered.close += unanswered
+            }
+            pending = []
+            if isReset { resetWhenClosed(descriptor) }
+            connection.close()
+        case .halfAnswer:
+            note { $0.unanswered.halfAnswer += 1 }
+            let head = HTTP2HeaderBlock([":status": "200", "content-type": "application/json"])
+            connection.beginAnswer(stream: step.stream, head: head)
+            _ = connection.append(stream: step.stream, Array(#"{"re"#.utf8), isLast: false)
         case .answer(let rejection): respond(to: step, .answer(rejection), of: connection)
         case .undelivered: respond(to: step, .undelivered, of: connection)
-        case nil, .goAway, .delay, .streamLimit: respond(to: step, .none, of: connection)
+        default: respond(to: step, .none, of: connection)
         }
+    }
+
+    private func note(_ body: @Sendable (inout CountKeeper) -> Void) {
+        service.assumeIsolated { $0.note(body) }
     }
 
     private func respond(
@@ -111,7 +158,13 @@ final class ProviderConnection: HTTP2ServerHooks {
         let (endpoint, bound) = (endpoint, binding)
         let (answer, binding) = service.assumeIsolated { service in
             var binding = bound
-            let answer = service.answer(step.request, at: endpoint, scripted: scripted, binding: &binding)
+            let answer = service.answer(
+                step.request,
+                at: endpoint,
+                scripted: scripted,
+                dateOffset: step.fault.dateOffset,
+                binding: &binding
+            )
             return (answer, binding)
         }
         self.binding = binding
@@ -123,14 +176,32 @@ final class ProviderConnection: HTTP2ServerHooks {
     /// From here on, streams above are neither processed nor answered.
     func processNothing(above last: Int32) {
         lastProcessed = min(lastProcessed, last)
+        let before = pending.count
         pending = pending.filter { $0 <= last }
+        let unanswered = before - pending.count
+        note { $0.unanswered.goAway += unanswered }
     }
 
     // MARK: - Limits
 
-    private func apply(_ scripted: Int?, of connection: isolated HTTP2ServerConnection) {
-        guard scripted != limit.pinned else { return }
-        announce(limit.pin(scripted), of: connection)
+    /// A scripted limit holds as long as its rule matches, or for its time.
+    private func pin(_ scripted: (limit: Int, lasting: Duration?)?, of connection: isolated HTTP2ServerConnection) {
+        guard let scripted else {
+            if limit.pinned != nil, pins == 0 { announce(limit.pin(nil), of: connection) }
+            return
+        }
+        announce(limit.pin(scripted.limit), of: connection)
+        guard let time = scripted.lasting else { return pins = 0 }
+        pins += 1
+        // Unsafe because the compiler does not know that the timer runs on the connection's loop.
+        nonisolated(unsafe) let provider = self
+        connection.loop.schedule(at: .now + time) { [connection, number = pins] in
+            connection.assumeIsolated { connection in
+                guard provider.pins == number else { return }
+                provider.pins = 0
+                provider.announce(provider.limit.pin(nil), of: connection)
+            }
+        }
     }
 
     private func announce(_ limit: Int?, of connection: isolated HTTP2ServerConnection) {
@@ -151,7 +222,7 @@ final class ProviderConnection: HTTP2ServerHooks {
 struct PendingStep: Sendable {
     let stream: Int32
     let request: ArrivedRequest
-    let settling: FaultAction?
+    let fault: ScriptedFault
 }
 
 extension ProviderRequest {

@@ -35,4 +35,22 @@ enum CanonicalUUID {
         }
         return digits == 32 ? words : nil
     }
+
+    /// The text of two words, in lower case.
+    static func text(_ words: (UInt64, UInt64)) -> String {
+        String(unsafeUninitializedCapacity: 36) { buffer in
+            var position = 0
+            for digit in 0..<32 {
+                if position == 8 || position == 13 || position == 18 || position == 23 {
+                    buffer[position] = UInt8(ascii: "-")
+                    position += 1
+                }
+                let word = digit < 16 ? words.0 : words.1
+                let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit & 15)) & 0xF)
+                buffer[position] = nibble < 10 ? nibble + 0x30 : nibble + 0x57
+                position += 1
+            }
+            return position
+        }
+    }
 }

@@ -6,6 +6,12 @@ struct Rejection: Error, Equatable, Sendable {
     var timestampMilliseconds: Int64?
     /// Undocumented, so only scripted answers carry it: the `retry-after` header.
     var retryAfter: String?
+    /// The same as a date, so many seconds from now.
+    var retryAfterDate: Int?
+    /// The body is padded to this size.
+    var bodyBytes = 0
+    /// A field of this size comes along.
+    var headerBytes = 0
 
     init(_ status: Int, _ reason: String, timestampMilliseconds: Int64? = nil, retryAfter: String? = nil) {
         self.status = status
@@ -17,14 +23,23 @@ struct Rejection: Error, Equatable, Sendable {
     /// Whether the service answers by allowing one stream at a time; a dead token (410) is not held against the sender.
     var lowersStreamLimit: Bool { (400..<500).contains(status) && status != 410 }
 
-    /// `{"reason":"…"}`, with `timestamp` where there is one. Without a reason the body is empty.
+    /// A 410 without a timestamp is dead since now, in UNIX seconds.
+    func dated(now: Int64) -> Rejection {
+        guard status == 410, timestampMilliseconds == nil else { return self }
+        var dated = self
+        dated.timestampMilliseconds = now * 1000
+        return dated
+    }
+
+    /// `{"reason":"…"}`, with `timestamp` where there is one. Without a reason or a size the body is empty.
     var body: [UInt8] {
-        guard !reason.isEmpty else { return [] }
+        guard !reason.isEmpty || bodyBytes > 0 else { return [] }
         var json = JSONWriter()
         json.object {
             $0.member("reason", reason)
             if let timestampMilliseconds { $0.member("timestamp", timestampMilliseconds) }
         }
-        return json.bytes
+        let padding = max(0, bodyBytes - json.bytes.count)
+        return json.bytes + [UInt8](repeating: UInt8(ascii: " "), count: padding)
     }
 }

@@ -7,12 +7,14 @@ extension SimulatedService {
     ///   - request: As it came.
     ///   - endpoint: The listener that it came to.
     ///   - scripted: What a fault rule makes of it if it passes the checks.
+    ///   - dateOffset: Seconds that the answer's `date` is off.
     ///   - binding: The connection's, as it is afterwards.
     /// - Returns: The answer. It is counted and logged already.
     func answer(
         _ request: ArrivedRequest,
         at endpoint: SimulatorConfiguration.Endpoint,
         scripted: ScriptedOutcome,
+        dateOffset: Int = 0,
         binding: inout ConnectionBinding
     ) -> ServiceAnswer {
         var context = CheckContext(
@@ -29,7 +31,7 @@ extension SimulatedService {
         var rejection = context.firstRejection()
         binding = context.binding
         counts.count(context.route?.kind)
-        if rejection == nil, case .answer(let answer) = scripted { rejection = dated(answer, now: context.now) }
+        if rejection == nil, case .answer(let answer) = scripted { rejection = answer.dated(now: context.now) }
         var head = HTTP2HeaderBlock()
         var body: [UInt8] = []
         var status = 200
@@ -41,20 +43,13 @@ extension SimulatedService {
         }
         if let rejection {
             counts.count(rejection)
-            head = rejectionHead(rejection, context)
+            head = rejectionHead(rejection, context, dateOffset)
         } else {
             counts.countSuccess(status)
         }
+        head.append("date", date(context.now + Int64(dateOffset)).utf8)
         log.add(RequestLog.Entry(arrived: request, status: status, reason: rejection?.reason))
         return ServiceAnswer(head: head, body: body, rejection: rejection, isAuthenticated: context.token != nil)
-    }
-
-    /// A scripted 410 without a timestamp is dead since now.
-    private func dated(_ answer: Rejection, now: Int64) -> Rejection {
-        guard answer.status == 410, answer.timestampMilliseconds == nil else { return answer }
-        var answer = answer
-        answer.timestampMilliseconds = now * 1000
-        return answer
     }
 
     private func perform(
@@ -144,12 +139,23 @@ extension SimulatedService {
 
     // MARK: - Heads and bodies
 
-    private func rejectionHead(_ rejection: Rejection, _ context: CheckContext) -> HTTP2HeaderBlock {
+    private func date(_ second: Int64) -> String {
+        if newestDate.second != second { newestDate = (second, HTTPDate.text(second)) }
+        return newestDate.text
+    }
+
+    private func rejectionHead(_ rejection: Rejection, _ context: CheckContext, _ dateOffset: Int) -> HTTP2HeaderBlock {
         var head = HTTP2HeaderBlock()
         head.append(":status", String(rejection.status).utf8)
         appendID(of: context, &head)
-        if !rejection.reason.isEmpty { head.append("content-type", "application/json".utf8) }
+        if !rejection.body.isEmpty { head.append("content-type", "application/json".utf8) }
         if let retryAfter = rejection.retryAfter { head.append("retry-after", retryAfter.utf8) }
+        if let seconds = rejection.retryAfterDate {
+            head.append("retry-after", HTTPDate.text(context.now + Int64(seconds + dateOffset)).utf8)
+        }
+        if rejection.headerBytes > 0 {
+            head.append("x-padding", repeatElement(UInt8(ascii: "x"), count: rejection.headerBytes))
+        }
         return head
     }
 

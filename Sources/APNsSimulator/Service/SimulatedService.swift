@@ -11,12 +11,16 @@ actor SimulatedService {
     let channels: ChannelStore
     private let production = PhoneStore(environment: .production)
     private let sandbox = PhoneStore(environment: .sandbox)
-    var faults: FaultRules
+    nonisolated let faults: FaultBook
+    /// What the lean listeners do.
+    nonisolated let sink: LeanSink
     var counts = CountKeeper()
     var log = RequestLog()
     var payloads = PayloadCache()
     var recentIDs = RecentIDs()
     var generator: SeededGenerator
+    /// Of the last answer.
+    var newestDate = (second: Int64.min, text: "")
     private var contracts: [PhoneContract] = []
     private var connections: [ObjectIdentifier: HTTP2ServerConnection] = [:]
 
@@ -27,7 +31,8 @@ actor SimulatedService {
         self.loop = loop
         verifier = ProviderTokenVerifier(credentials)
         channels = ChannelStore(generator: SeededGenerator(seed: configuration.seed))
-        faults = FaultRules(generator: SeededGenerator(seed: configuration.seed.map { $0 &+ 1 }))
+        faults = FaultBook(generator: SeededGenerator(seed: configuration.seed.map { $0 &+ 1 }))
+        sink = LeanSink(configuration, faults: faults)
         generator = SeededGenerator(seed: configuration.seed.map { $0 &+ 2 })
         production.other = sandbox
         sandbox.other = production
@@ -74,39 +79,12 @@ actor SimulatedService {
 
     func streamLimitBroken() { counts.streamLimitBroken += 1 }
 
+    func note(_ body: (inout CountKeeper) -> Void) { body(&counts) }
+
     /// A request was refused before it was read whole.
-    func refusedUnread(_ rejection: Rejection, wasCounted: Bool = false) {
-        if !wasCounted { counts.count(nil) }
+    func refusedUnread(_ rejection: Rejection) {
+        counts.arrived += 1
+        counts.count(nil)
         counts.count(rejection)
-    }
-
-    // MARK: - Lean mode
-
-    /// Counts a push that nobody reads, and says what the rules do to it.
-    func countLean() -> (hasFaults: Bool, effects: FaultRules.Effects) {
-        counts.count(.device)
-        guard faults.isEmpty else {
-            return (true, faults.effects(on: FaultRules.Subject(route: .device, token: nil, channel: nil)))
-        }
-        counts.countSuccess(200)
-        return (false, FaultRules.Effects())
-    }
-
-    // MARK: - Faults
-
-    var hasFaults: Bool { !faults.isEmpty }
-
-    /// What the rules do to a request, and the number of the rules' edition.
-    func faultEffects(on subject: FaultRules.Subject) -> (effects: FaultRules.Effects, generation: Int) {
-        (faults.effects(on: subject), faults.generation)
-    }
-
-    func useGoAway(_ rule: Int, generation: Int? = nil) -> Bool {
-        (generation ?? faults.generation) == faults.generation && faults.useGoAway(rule)
-    }
-
-    /// Whether streams are still to be held for the GOAWAY of this rule.
-    func awaitsGoAway(_ rule: Int, generation: Int) -> Bool {
-        generation == faults.generation && !faults.isUsedUp(rule)
     }
 }

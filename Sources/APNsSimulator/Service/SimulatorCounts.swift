@@ -15,53 +15,27 @@ package struct SimulatorCounts: Sendable, Equatable {
     package var doubledIDs = 0
     /// Those of `doubled` with the stamp that the same token or channel got last.
     package var doubledStamps = 0
+    /// Of those with ids that count up (`--count-reordered`): accepted after one with a higher number for the same token.
+    package var reordered = 0
+    /// Ids were forgotten so often for want of room: `doubled` may be too small.
+    package var idsForgotten = 0
     /// Streams that a client opened over the limit it knew.
     package var streamLimitBroken = 0
 
+    /// Requests that came in whole: answered, reset or left unanswered.
+    package var arrived = 0
+    /// By error code: requests that a rule reset.
+    package var resets: [UInt32: Int] = [:]
+    /// Requests that were not answered, by what kept them from it: `goaway` (above the last stream), `silence`, `close` (the
+    /// one that brought it), `half_answer`, `cancelled` (given up by the client while they waited).
+    package var unanswered: [String: Int] = [:]
+    /// What rules did to connections.
+    package var goAways = 0
+    package var silences = 0
+    package var closes = 0
+    package var tcpResets = 0
+    package var refusedConnections = 0
+    package var tlsFailures = 0
+
     package init() {}
-}
-
-/// The counts as they are kept: without a text a request.
-struct CountKeeper {
-    private var requests = [Int](repeating: 0, count: RequestRoute.Kind.allCases.count + 1)
-    private var successes = [Int](repeating: 0, count: 600)  // by status
-    private var rejections: [RejectionName: Int] = [:]
-    var connections = 0
-    var openConnections = 0
-    var doubled = 0
-    var doubledIDs = 0
-    var doubledStamps = 0
-    var streamLimitBroken = 0
-
-    private struct RejectionName: Hashable {
-        let status: Int
-        let reason: String
-    }
-
-    mutating func count(_ kind: RequestRoute.Kind?) { requests[kind.map { $0.index + 1 } ?? 0] += 1 }
-
-    mutating func countSuccess(_ status: Int) { successes[status] += 1 }
-
-    mutating func count(_ rejection: Rejection) {
-        rejections[RejectionName(status: rejection.status, reason: rejection.reason), default: 0] += 1
-    }
-
-    func snapshot(providerTokens: Int) -> SimulatorCounts {
-        var counts = SimulatorCounts()
-        for kind in RequestRoute.Kind.allCases { counts.requests[kind.rawValue] = requests[kind.index + 1] }
-        if requests[0] > 0 { counts.requests["other"] = requests[0] }
-        for (status, count) in successes.enumerated() where count > 0 { counts.answers[String(status)] = count }
-        for (name, count) in rejections {
-            let text = name.reason.isEmpty ? String(name.status) : "\(name.status) \(name.reason)"
-            counts.answers[text, default: 0] += count
-        }
-        counts.connections = connections
-        counts.openConnections = openConnections
-        counts.providerTokens = providerTokens
-        counts.doubled = doubled
-        counts.doubledIDs = doubledIDs
-        counts.doubledStamps = doubledStamps
-        counts.streamLimitBroken = streamLimitBroken
-        return counts
-    }
 }

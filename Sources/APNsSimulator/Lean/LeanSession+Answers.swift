@@ -1,0 +1,144 @@
+// Answers, and what fault rules make of them.
+extension LeanSession {
+    func requestComplete(_ stream: Int32) {
+        tally.arrived += 1
+        if isDeaf {
+            tally.unanswered.silence += 1
+            return end(stream)
+        }
+        guard sink.faults.isEmpty else { return misbehave(stream) }
+        if limit.pinned != nil, pins == 0 { announce(limit.pin(nil)) }
+        accept(stream)
+    }
+
+    private func accept(_ stream: Int32, dateOffset: Int = 0) {
+        tally.accepted += 1
+        if let found = streams.found(stream) { tally.pushes.append(found) }
+        if hasAnswered, dateOffset == 0 {
+            output.success(stream: stream)
+        } else {
+            // The first answer of a connection has the service's time; for each, a date would be half of what is sent.
+            output.frame(
+                LeanFrame.headers,
+                flags: LeanFrame.endHeaders | LeanFrame.endStream,
+                stream: stream,
+                LeanFields(status: 200).field("date", sink.date(offset: dateOffset)).bytes
+            )
+        }
+        hasAnswered = true
+        end(stream)
+        announce(limit.answered(nil, isAuthenticated: true))
+    }
+
+    private func misbehave(_ stream: Int32) {
+        let (effects, generation) = sink.faults.effects(on: .init(route: .device, token: nil, channel: nil))
+        pin(effects.streamLimit)
+        if let (rule, fault) = effects.goAway, countToGoAway(stream, (rule, generation), fault) { return }
+        let fault = ScriptedFault(
+            settling: effects.settling,
+            frames: effects.frames,
+            dateOffset: effects.dateOffset
+        )
+        guard effects.delay > .zero else { return settle(stream, fault) }
+        streams.set(stream, .answering)
+        wishes.append(.settle(stream: stream, fault: fault, after: effects.delay))
+    }
+
+    private func pin(_ scripted: (limit: Int, lasting: Duration?)?) {
+        if let scripted {
+            announce(limit.pin(scripted.limit))
+            guard let time = scripted.lasting else { return pins = 0 }
+            pins += 1
+            wishes.append(.unpin(number: pins, after: time))
+        } else if limit.pinned != nil, pins == 0 {
+            announce(limit.pin(nil))
+        }
+    }
+
+    /// Nothing is held back: streams above the last one that came before the frame have their answers.
+    ///
+    /// - Returns: Whether this stream is not answered, for it.
+    private func countToGoAway(_ stream: Int32, _ rule: (number: Int, generation: Int), _ fault: GoAwayFault) -> Bool {
+        var counted = streamsToGoAway ?? (rule.number, rule.generation, 0)
+        if counted.rule != rule.number || counted.generation != rule.generation {
+            counted = (rule.number, rule.generation, 0)
+        }
+        counted.count += 1
+        streamsToGoAway = counted
+        guard counted.count >= fault.afterStreams, sink.faults.useGoAway(rule.number, generation: rule.generation)
+        else { return false }
+        streamsToGoAway = nil
+        sink.note { $0.goAways += 1 }
+        if fault.isInTwoSteps { output.goAway(lastStream: .max, code: fault.code, debug: []) }
+        lastProcessed = fault.lastStream ?? stream
+        output.goAway(lastStream: lastProcessed, code: fault.code, debug: Array(fault.debug.utf8))
+        // Streams above that have begun end without an answer.
+        for open in streams.all where open > lastProcessed {
+            tally.unanswered.goAway += 1
+            end(open)
+        }
+        drain()
+        return stream > lastProcessed
+    }
+
+    /// Answers a stream, or does to it what a rule says.
+    func settle(_ stream: Int32, _ fault: ScriptedFault) {
+        guard streams[stream] != .none else { return }
+        if isDeaf {
+            tally.unanswered.silence += 1
+            return end(stream)
+        }
+        for frame in fault.frames { output.raw(frame.bytes(on: stream)) }
+        switch fault.settling {
+        case .reset(let code):
+            sink.note { $0.resets[code, default: 0] += 1 }
+            output.reset(stream: stream, code: code)
+            end(stream)
+        case .silence:
+            sink.note { $0.silences += 1 }
+            tally.unanswered.silence += 1
+            end(stream)
+            isDeaf = true
+        case .close, .tcpReset:
+            let resets = fault.settling == .tcpReset
+            sink.note { if resets { $0.tcpResets += 1 } else { $0.closes += 1 } }
+            tally.unanswered.close += 1
+            end(stream)
+            wishes.append(resets ? .reset : .close)
+            state = .over
+        case .halfAnswer:
+            tally.unanswered.halfAnswer += 1
+            let head = LeanFields(status: 200).field("content-type", "application/json")
+            output.frame(LeanFrame.headers, flags: LeanFrame.endHeaders, stream: stream, head.bytes)
+            streams.set(stream, .answering)
+            send(Array(#"{"re"#.utf8), on: stream, endsStream: false)
+        case .answer(let rejection): reject(stream, rejection, fault.dateOffset)
+        default: accept(stream, dateOffset: fault.dateOffset)
+        }
+    }
+
+    private func reject(_ stream: Int32, _ scripted: Rejection, _ dateOffset: Int) {
+        let rejection = sink.dated(scripted)
+        sink.note { $0.count(rejection) }
+        tally.refused += 1
+        var head = LeanFields(status: rejection.status)
+        head.append("date", sink.date(offset: dateOffset))
+        if let id = streams.found(stream)?.id { head.append("apns-id", CanonicalUUID.text(id)) }
+        if let retryAfter = rejection.retryAfter { head.append("retry-after", retryAfter) }
+        if let seconds = rejection.retryAfterDate {
+            head.append("retry-after", sink.date(offset: seconds + dateOffset))
+        }
+        if rejection.headerBytes > 0 { head.append("x-padding", String(repeating: "x", count: rejection.headerBytes)) }
+        let body = rejection.body
+        if !body.isEmpty { head.append("content-type", "application/json") }
+        head.frames(on: stream, endsStream: body.isEmpty, to: &output)
+        hasAnswered = true
+        if body.isEmpty {
+            end(stream)
+        } else {
+            streams.set(stream, .answering)
+            send(body, on: stream)
+        }
+        announce(limit.answered(rejection, isAuthenticated: true))
+    }
+}
