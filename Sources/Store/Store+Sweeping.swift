@@ -148,25 +148,23 @@ extension Store {
 
     /// Writes a page's outcomes and the sweep as it stands after it.
     ///
-    /// What APNs said of tokens is written in any case; the rest only under the lease.
-    ///
-    /// - Parameters:
-    ///   - record: The target as it stands.
-    ///   - result: What to do about single tokens.
-    ///   - isDurable: Waits for the disk, for this page and all before it. Else a crash of the database may take the
-    ///     cursor back, and the page is sent twice.
-    ///   - deadline: For the round trip.
+    /// What APNs said of tokens is written in any case; the rest only under the lease. It does not wait for the disk: a
+    /// crash of the database may take the cursor back, and the page is sent twice, unless ``flush(by:)`` ran since.
     /// - Returns: false: the lease is lost.
-    /// - Throws: ``StoreError``.
     package func commitPage(
         _ record: TargetRecord,
         _ result: PageResult,
-        isDurable: Bool,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
         let statements =
             [update(record, set: "backoff = 0", [])] + outcomeStatements(result, of: record.key.match)
-        return try await pipeline(statements, isDurable: isDurable, by: deadline)[0].affectedRows == 1
+        return try await pipeline(statements, isDurable: false, by: deadline)[0].affectedRows == 1
+    }
+
+    /// Waits until the disk has all that was committed before, whoever committed it.
+    package func flush(by deadline: ContinuousClock.Instant) async throws(StoreError) {
+        // A transaction that wrote something: its commit waits for the log up to itself.
+        _ = try await query("SELECT pg_logical_emit_message(true, 'touchline', '')", by: deadline)
     }
 
     /// Ends a turn: the target has reached `record.sweep.reached`.
@@ -177,7 +175,8 @@ extension Store {
     ///   - record: The target as it stands.
     ///   - result: What to do about single tokens.
     ///   - turn: What is kept of the turn.
-    ///   - isDurable: See ``commitPage(_:_:isDurable:by:)``.
+    ///   - isDurable: Waits for the disk: else a crash of the database may take the turn's end back, and what it covered is
+    ///     sent twice.
     ///   - deadline: For the round trip.
     /// - Returns: false: the lease is lost.
     /// - Throws: ``StoreError``.

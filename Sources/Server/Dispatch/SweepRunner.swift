@@ -21,8 +21,9 @@ struct SweepRunner {
     private var sent: [Int: SentPage] = [:]
     /// Tokens of the shard, as far as it matters.
     private var tokens = 0
-    /// Pushes whose cursor a crash of the database could take back.
+    /// Pushes whose cursor a crash of the database could take back, and those of them that a flush is under way for.
     private var volatilePushes = 0
+    private var flushing: Int?
     private var ending: Ending?
     /// A page is to be sent again, and with it those behind.
     private var hasKeptCursor = false
@@ -48,6 +49,12 @@ struct SweepRunner {
         let readAt: ContinuousClock.Instant
     }
 
+    /// What the runner waits for.
+    private enum Step: Sendable {
+        case sent(SentPage)
+        case flushed(Result<Void, StoreError>)
+    }
+
     private struct SentPage: Sendable {
         let page: Page
         let outcomes: [Outcome]
@@ -71,7 +78,7 @@ struct SweepRunner {
     ///
     /// - Throws: ``StoreError``: the target stays leased, and is due again when that is over.
     mutating func run() async throws(StoreError) {
-        let outcome: Result<Void, StoreError> = await withTaskGroup(of: SentPage.self) { group in
+        let outcome: Result<Void, StoreError> = await withTaskGroup(of: Step.self) { group in
             do throws(StoreError) {
                 try await work(in: &group)
                 return .success(())
@@ -85,7 +92,7 @@ struct SweepRunner {
         try await release()
     }
 
-    private mutating func work(in group: inout TaskGroup<SentPage>) async throws(StoreError) {
+    private mutating func work(in group: inout TaskGroup<Step>) async throws(StoreError) {
         tokens = try await context.store.countTokens(
             of: record.key,
             upTo: SweepWindow.enough(context.configuration),
@@ -93,23 +100,58 @@ struct SweepRunner {
         )
         fullWindow = SweepWindow(tokens: tokens, context.configuration)
         while true {
-            while ending == nil, flying < min(window.pages, pagesForDistance), await mayRead() {
+            while ending == nil, flying < min(window.pages, pagesForDistance), !mustFlush, await mayRead() {
                 guard let page = try await readPageOrGivePermit() else { continue }
                 flying += 1
                 nextRead += 1
                 let sender = context
-                group.addTask { await Self.send(page, context: sender) }
+                group.addTask { .sent(await Self.send(page, context: sender)) }
             }
-            guard flying > 0, let next = await group.next() else { return }
-            flying -= 1
-            if !next.page.rows.isEmpty { fastest = min(fastest ?? next.took, next.took) }
-            sent[next.page.place] = next
-            while let page = sent.removeValue(forKey: nextCommit) {
-                try await settle(page)
-                context.permits.give()
-                nextCommit += 1
+            beginFlush(in: &group)
+            // A turn that ends rests when it is known; its flush is the last commit's own.
+            guard flying > 0 || mustFlush && ending == nil, let next = await group.next() else { return }
+            switch next {
+            case .sent(let page): try await take(page)
+            case .flushed(let result): try endFlush(result)
             }
         }
+    }
+
+    private mutating func take(_ next: SentPage) async throws(StoreError) {
+        flying -= 1
+        if !next.page.rows.isEmpty { fastest = min(fastest ?? next.took, next.took) }
+        sent[next.page.place] = next
+        while let page = sent.removeValue(forKey: nextCommit) {
+            try await settle(page)
+            context.permits.give()
+            nextCommit += 1
+        }
+    }
+
+    // MARK: - The database's disk
+
+    /// More could be taken back by a crash of the database than may be: no page is read before the disk has it.
+    private var mustFlush: Bool { volatilePushes > SweepWindow.volatilePushes(tokens) }
+
+    /// Pages are committed without waiting for the disk; one flush at a time follows them, beside the sending.
+    private mutating func beginFlush(in group: inout TaskGroup<Step>) {
+        guard flushing == nil, volatilePushes * 2 > SweepWindow.volatilePushes(tokens) else { return }
+        flushing = volatilePushes
+        let sender = context
+        group.addTask {
+            do throws(StoreError) {
+                try await sender.store.flush(by: sender.storeDeadline)
+                return .flushed(.success(()))
+            } catch {
+                return .flushed(.failure(error))
+            }
+        }
+    }
+
+    private mutating func endFlush(_ result: Result<Void, StoreError>) throws(StoreError) {
+        volatilePushes -= flushing ?? 0
+        flushing = nil
+        try result.get()
     }
 
     /// How many pages may be under way: as many as keep APNs busy at its distance, and no more, since they are what a
@@ -253,8 +295,6 @@ struct SweepRunner {
         record.counts += report.counts
         record.backoff = 0
         volatilePushes += report.counts.accepted
-        let isDurable = volatilePushes >= SweepWindow.volatilePushes(tokens)
-        if isDurable { volatilePushes = 0 }
         let isHeld: Bool
         if record.sweep.turn == nil {
             let turn = TurnRecord(
@@ -268,16 +308,11 @@ struct SweepRunner {
                 record,
                 report.result,
                 turn: turn,
-                isDurable: isDurable,
+                isDurable: true,
                 by: context.storeDeadline
             )
         } else {
-            isHeld = try await context.store.commitPage(
-                record,
-                report.result,
-                isDurable: isDurable,
-                by: context.storeDeadline
-            )
+            isHeld = try await context.store.commitPage(record, report.result, by: context.storeDeadline)
         }
         if !isHeld { ending = .leaseLost }
         if !report.result.stragglers.isEmpty { context.bell.stragglers.signal() }
@@ -291,13 +326,7 @@ struct SweepRunner {
         record.counts.removed += report.counts.removed
         record.counts.refused += report.counts.refused
         record.counts.wanted += report.counts.removed + report.counts.refused
-        let isHeld = try await context.store.commitPage(
-            record,
-            report.result,
-            isDurable: false,
-            by: context.storeDeadline
-        )
-        guard isHeld else {
+        guard try await context.store.commitPage(record, report.result, by: context.storeDeadline) else {
             ending = .leaseLost
             return
         }

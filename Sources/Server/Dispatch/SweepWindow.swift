@@ -39,6 +39,6 @@ struct SweepWindow: Equatable {
 
     /// From here on, more tokens make no difference.
     static func enough(_ configuration: DispatchConfiguration) -> Int {
-        configuration.windowShare * configuration.pagesPerTarget * configuration.pageSize
+        2 * configuration.windowShare * configuration.pagesPerTarget * configuration.pageSize
     }
 }

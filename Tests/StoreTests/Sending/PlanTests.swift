@@ -41,7 +41,7 @@ struct PlanTests {
         try await match.register([try match.registration("a1", shown: 0)])
 
         let before = try await rowsRead(match)
-        _ = try await match.store.commitPage(record, result, isDurable: true, by: soon)
+        _ = try await match.store.commitPage(record, result, by: soon)
         let claimed = try await match.store.claimStragglers(limit: 5, lease: .seconds(9), by: soon).claimed
         try await match.store.finishStragglers(
             of: match.key,

@@ -69,7 +69,7 @@ struct TargetStoreTests {
                 #expect(isHeld)
                 break
             }
-            #expect(try await match.store.commitPage(record, PageResult(), isDurable: true, by: SendingFixture.soon))
+            #expect(try await match.store.commitPage(record, PageResult(), by: SendingFixture.soon))
         }
         #expect(pages == 2 && Set(numbers).count == 15)
         #expect(try await match.claim().isEmpty)
@@ -87,12 +87,12 @@ struct TargetStoreTests {
         var stalled = try #require(try await match.claim(lease: .zero).first)
         let page = try await read(stalled, match)
         stalled.sweep = try plan(stalled, page).after
-        #expect(try await match.store.commitPage(stalled, PageResult(), isDurable: true, by: SendingFixture.soon))
+        #expect(try await match.store.commitPage(stalled, PageResult(), by: SendingFixture.soon))
 
         let successor = try #require(try await match.claim("another").first)
         #expect(successor.sweep == stalled.sweep)
         #expect(successor.epoch > stalled.epoch)
-        #expect(!(try await match.store.commitPage(stalled, PageResult(), isDurable: true, by: SendingFixture.soon)))
+        #expect(!(try await match.store.commitPage(stalled, PageResult(), by: SendingFixture.soon)))
         #expect(!(try await match.store.release(stalled, after: nil, seen: 1, by: SendingFixture.soon)))
         let held = try await match.store.renew(
             [stalled.key: stalled.epoch],
@@ -176,7 +176,7 @@ struct TargetStoreTests {
             (page.rows[0], page.state.now + .seconds(60)), (page.rows[1], page.state.now - .seconds(3600)),
         ]
         result.refused = [(page.rows[2], "BadDeviceToken")]
-        _ = try await match.store.commitPage(record, result, isDurable: true, by: SendingFixture.soon)
+        _ = try await match.store.commitPage(record, result, by: SendingFixture.soon)
         #expect(try await match.value("SELECT string_agg(activity, ',' ORDER BY activity) FROM activities") == "b,c")
         #expect(try await read(record, match).rows.map(\.activity.text) == ["b"])
         try await match.register([try match.registration("c", token: "aa")])
