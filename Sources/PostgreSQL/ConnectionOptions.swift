@@ -36,14 +36,23 @@ struct ConnectionOptions {
         guard hosts.contains(where: { !$0.hasPrefix("/") && !$0.hasPrefix("@") }) else { return self }
         let ports = (values["port"] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         var entries: [(host: String, address: String, port: String)] = []
+        var failure: PGError?
         for (index, host) in hosts.enumerated() {
             let port = ports.count > 1 && index < ports.count ? ports[index] : ports.first ?? ""
             if host.hasPrefix("/") || host.hasPrefix("@") {
                 entries.append((host, "", port))
                 continue
             }
-            for address in try await Self.addresses(of: host, by: deadline) { entries.append((host, address, port)) }
+            do throws(PGError) {
+                for address in try await Self.addresses(of: host, by: deadline) {
+                    entries.append((host, address, port))
+                }
+            } catch {
+                // The others may be there.
+                failure = error
+            }
         }
+        if let failure, entries.isEmpty { throw failure }
         var copy = self
         copy.values["host"] = entries.map(\.host).joined(separator: ",")
         copy.values["hostaddr"] = entries.map(\.address).joined(separator: ",")
@@ -51,6 +60,28 @@ struct ConnectionOptions {
             copy.values["port"] = entries.map(\.port).joined(separator: ",")
         }
         return copy
+    }
+
+    /// Where there are several servers, each by itself, in the order given or at random as the string asks.
+    ///
+    /// libpq would try them within one deadline, and a host that does not answer would take all of it. Servers are told
+    /// apart by `target_session_attrs`; by default it is the one that takes writes.
+    func servers() -> [ConnectionOptions] {
+        let hosts = values["host"]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
+        // What prefers a standby needs libpq's second round.
+        guard hosts.count > 1, values["target_session_attrs"] != "prefer-standby" else { return [self] }
+        let addresses = values["hostaddr"]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let ports = (values["port"] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let single = hosts.indices.map { index in
+            var copy = self
+            copy.values["host"] = hosts[index]
+            copy.values["hostaddr"] = addresses.flatMap { index < $0.count && !$0[index].isEmpty ? $0[index] : nil }
+            copy.values["port"] = ports.count > 1 && index < ports.count ? ports[index] : ports.first
+            if copy.values["port"]?.isEmpty == true { copy.values["port"] = nil }
+            if values["target_session_attrs"] == nil { copy.values["target_session_attrs"] = "read-write" }
+            return copy
+        }
+        return values["load_balance_hosts"] == "random" ? single.shuffled() : single
     }
 
     /// Calls `body` with libpq's two arrays, each ended by a null.

@@ -42,10 +42,20 @@ package actor PGConnection {
         on loop: EventLoop,
         by deadline: ContinuousClock.Instant
     ) async throws(PGError) -> PGConnection {
-        let options = try await ConnectionOptions(conninfo).resolved(by: deadline)
-        let connection = PGConnection(loop: loop)
-        try await connection.open(options, setup: setup, by: deadline)
-        return connection
+        let servers = try await ConnectionOptions(conninfo).resolved(by: deadline).servers()
+        var failure = PGError.deadlinePassed
+        for (index, server) in servers.enumerated() {
+            let connection = PGConnection(loop: loop)
+            // An equal share of what is left: one that does not answer leaves the others theirs.
+            let share = (deadline - .now) / (servers.count - index)
+            do throws(PGError) {
+                try await connection.open(server, setup: setup, by: .now + share)
+                return connection
+            } catch {
+                failure = error
+            }
+        }
+        throw failure
     }
 
     /// Closes at once; a call that is running fails as unavailable. Once more is harmless.

@@ -51,6 +51,9 @@ package struct PGError: Error, Equatable, Sendable, CustomStringConvertible {
     /// "Cached plan must not change result type", or the prepared statement is gone.
     var isStalePlan: Bool { sqlState == "26000" || sqlState == "0A000" && message.contains("cached plan") }
 
+    /// The server gave a statement up: it ran too long, or waited too long for a lock. What it was in was rolled back.
+    package var isTimeout: Bool { sqlState == "57014" || sqlState == "55P03" }
+
     package var isUniqueViolation: Bool { sqlState == "23505" }
 
     package var isForeignKeyViolation: Bool { sqlState == "23503" }
@@ -66,14 +69,15 @@ package struct PGError: Error, Equatable, Sendable, CustomStringConvertible {
 extension PGError {
     /// An error that the server reported.
     ///
-    /// Class 57P (shutdown, crash, starting up), 53 (out of connections, disk or memory) and 08 count as unavailable.
+    /// Class 57P (shutdown, crash, starting up), 53 (out of connections, disk or memory) and 08 count as unavailable, and
+    /// so does 25006: the server takes no writes, as a standby, and another one does.
     static func reported(
         sqlState: String,
         message: String,
         constraint: String?,
         statementIndex: Int?
     ) -> PGError {
-        let isAway = ["57P", "53", "08"].contains { sqlState.hasPrefix($0) }
+        let isAway = ["57P", "53", "08", "25006"].contains { sqlState.hasPrefix($0) }
         return PGError(
             isAway ? .unavailable : .statement,
             sqlState.hasPrefix("22") ? withoutQuotedValue(message) : message,

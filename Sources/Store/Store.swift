@@ -32,10 +32,18 @@ package final class Store: Sendable {
     ///
     /// Every statement of ours finds its rows by an index. Right after a storm of registrations the planner knows nothing
     /// of the tables, and would read all rows of a match for a handful; compiling such a plan would take longer still.
+    ///
+    /// And no statement, wait for a lock or open transaction lasts: whatever its client's fate, also if that is stopped in
+    /// the middle of a transaction. A lock is given up before the caller is (who has five seconds mostly), so that the
+    /// connection outlives it; a statement and a transaction after the most patient caller.
     package static let setup = [
         """
-        SELECT set_config(name, 'off', false) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin',
-            'enable_mergejoin', 'jit']) AS name
+        SELECT set_config(name, value, false)
+        FROM (VALUES ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), ('jit', 'off'),
+                     ('lock_timeout', '4s'), ('statement_timeout', '15s'),
+                     ('idle_in_transaction_session_timeout', '10s'), ('transaction_timeout', '20s'))
+            AS wanted (name, value)
+        WHERE name IN (SELECT name FROM pg_settings)
         """
     ]
 

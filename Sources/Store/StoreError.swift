@@ -17,7 +17,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .configuration: self = .configuration(error.description)
         case .statement where error.isUniqueViolation: self = .conflict(constraint: error.constraint)
         // After the store's own retries; another attempt may succeed.
-        case .statement where error.isRetryable: self = .unavailable(error.description)
+        case .statement where error.isRetryable || error.isTimeout: self = .unavailable(error.description)
         case .statement: self = .failed(error)
         }
     }

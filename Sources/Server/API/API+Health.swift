@@ -6,9 +6,9 @@ extension API {
     /// The process runs.
     func health(_ call: Call) -> HTTPResponse { .json(200, ["status": "ok"]) }
 
-    /// The process can serve: PostgreSQL answers.
+    /// The process can serve: PostgreSQL answers, takes writes and has room.
     func readiness(_ call: Call) async throws -> HTTPResponse {
-        _ = try await store.owner(by: call.deadline, "SELECT 1")
+        try await store.checkReadiness(by: call.deadline)
         return .json(200, ["status": "ready"])
     }
 }

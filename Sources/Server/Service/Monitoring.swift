@@ -17,8 +17,12 @@ struct Monitoring: Sendable {
         switch request.target.prefix(while: { $0 != "?" }) {
         case "/healthz": return text(200, "ok")
         case "/readyz":
-            let isReady = (try? await store.owner(by: .now + .seconds(2), "SELECT 1")) != nil
-            return text(isReady ? 200 : 503, isReady ? "ready" : "PostgreSQL does not answer")
+            do throws(StoreError) {
+                try await store.checkReadiness(by: .now + .seconds(2))
+                return text(200, "ready")
+            } catch {
+                return text(503, error.description)
+            }
         case "/metrics": return text(200, metrics, type: "text/plain; version=0.0.4; charset=utf-8")
         default: return text(404, "there are /metrics, /healthz and /readyz")
         }
