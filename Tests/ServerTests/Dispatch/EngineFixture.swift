@@ -21,6 +21,7 @@ struct EngineFixture: Sendable {
     let bell: WorkBell
     let dispatcher: Dispatcher
     let key: MatchKey
+    private let loop: EventLoop
 
     /// For every call.
     static var soon: ContinuousClock.Instant { .now + .seconds(20) }
@@ -65,12 +66,8 @@ struct EngineFixture: Sendable {
     init(_ options: Options, store: Store, simulator: APNsSimulator, loop: EventLoop) async throws {
         self.store = store
         self.simulator = simulator
-        var endpoints = APNsEndpoints()
-        let (push, manage) = (simulator.port(.production, .push), simulator.port(.production, .manage))
-        endpoints[.production, .push] = APNsEndpoint(host: "localhost", port: push)
-        endpoints[.production, .manage] = APNsEndpoint(host: "localhost", port: manage)
-        let tls = try TLSContext.client(caFile: simulator.caFile)
-        let configuration = SenderPoolConfiguration(endpoints: endpoints, tls: tls, loops: [loop])
+        self.loop = loop
+        let configuration = try Self.poolConfiguration(simulator, loop)
         let tokens = StoredProviderTokens(store: store)
         pool = SenderPool(configuration: configuration, providerTokens: tokens)
         channels = ChannelManagement(configuration: configuration, providerTokens: tokens)
@@ -91,18 +88,74 @@ struct EngineFixture: Sendable {
         _ channels: ChannelManagement,
         _ bell: WorkBell
     ) -> Dispatcher {
+        Dispatcher(
+            store: store,
+            pool: pool,
+            channels: channels,
+            bell: bell,
+            configuration: configuration(options, owner)
+        )
+    }
+
+    private static func configuration(_ options: Options, _ owner: String) -> DispatchConfiguration {
         var configuration = DispatchConfiguration(owner: owner)
         configuration.pageSize = options.pageSize
         configuration.windowShare = 1
         configuration.lease = options.lease
         configuration.poll = .milliseconds(200)
         configuration.pushDeadline = .seconds(15)
-        return Dispatcher(store: store, pool: pool, channels: channels, bell: bell, configuration: configuration)
+        return configuration
     }
 
     /// Another process's, on the same database; nobody rings for it.
     func successor(_ options: Options) -> Dispatcher {
         Self.dispatcher(options, "successor", store, pool, channels, WorkBell(name: "successor"))
+    }
+
+    /// Another process's dispatcher, with connections of its own and a source of provider tokens of the test's.
+    ///
+    /// It believes in its leases: it neither renews them nor finds them over.
+    func holder(
+        _ options: Options,
+        tokens: any ProviderTokenSource
+    ) throws -> (dispatcher: Dispatcher, pool: SenderPool) {
+        let pool = SenderPool(configuration: try Self.poolConfiguration(simulator, loop), providerTokens: tokens)
+        var configuration = Self.configuration(options, "holder")
+        configuration.lease = .seconds(3600)
+        configuration.renewal = .seconds(3600)
+        // Nor does it claim again what it lost.
+        configuration.targetsAtOnce = 1
+        let dispatcher = Dispatcher(
+            store: store,
+            pool: pool,
+            channels: channels,
+            bell: WorkBell(name: "holder"),
+            configuration: configuration
+        )
+        return (dispatcher, pool)
+    }
+
+    /// Runs the successor's dispatcher for as long as `body` takes.
+    func dispatching(_ options: Options, _ body: () async throws -> Void) async throws {
+        let dispatcher = successor(options)
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await dispatcher.run() }
+            try await body()
+            await dispatcher.drain(by: .now + .seconds(5))
+            group.cancelAll()
+        }
+    }
+
+    private static func poolConfiguration(
+        _ simulator: APNsSimulator,
+        _ loop: EventLoop
+    ) throws -> SenderPoolConfiguration {
+        var endpoints = APNsEndpoints()
+        let (push, manage) = (simulator.port(.production, .push), simulator.port(.production, .manage))
+        endpoints[.production, .push] = APNsEndpoint(host: "localhost", port: push)
+        endpoints[.production, .manage] = APNsEndpoint(host: "localhost", port: manage)
+        let tls = try TLSContext.client(caFile: simulator.caFile)
+        return SenderPoolConfiguration(endpoints: endpoints, tls: tls, loops: [loop])
     }
 
     private func insert(_ options: Options) async throws {
@@ -165,7 +218,23 @@ struct EngineFixture: Sendable {
         alert: String? = nil,
         endHold: Duration = .zero
     ) async throws {
-        let answer = try await store.accept(
+        let answer = try await self.answer(home, kind: kind, importance: importance, alert: alert, endHold: endHold)
+        guard case .accepted = answer else {
+            Issue.record("not accepted: \(answer)")
+            return
+        }
+        bell.ring()
+    }
+
+    /// Posts such an event.
+    func answer(
+        _ home: Int,
+        kind: EventKind = .update,
+        importance: Importance = .routine,
+        alert: String? = nil,
+        endHold: Duration = .zero
+    ) async throws -> EventAnswer {
+        try await store.accept(
             FeedEvent(
                 id: EventID(unchecked: "event-\(home)-\(kind)"),
                 kind: kind,
@@ -179,11 +248,6 @@ struct EngineFixture: Sendable {
             endHold: endHold,
             by: Self.soon
         )
-        guard case .accepted = answer else {
-            Issue.record("not accepted: \(answer)")
-            return
-        }
-        bell.ring()
     }
 
     /// Lets go on what stopped, as an admin's `"stopped": null` does.
@@ -228,6 +292,19 @@ struct EngineFixture: Sendable {
             """,
             within: limit
         )
+    }
+
+    /// Waits until the simulator has taken so many pushes.
+    func untilPushed(_ count: Int, within limit: Duration = .seconds(90)) async throws {
+        let deadline = ContinuousClock.now + limit
+        let pause = WakeUp()
+        while await pushes().values.reduce(0, { $0 + $1.count }) < count {
+            guard .now < deadline else {
+                Issue.record("never \(count) pushes")
+                return
+            }
+            await pause.wait(atMost: .milliseconds(10))
+        }
     }
 
     /// What each token was sent, in order of arrival: the bodies that the simulator accepted.
