@@ -330,4 +330,5 @@ def main():
         pathlib.Path(arguments.json).write_text(json.dumps(results, indent=2) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
