@@ -78,7 +78,8 @@ actor PoolShard {
 
     /// Ends what waits of a batch, inside or outside; what is under way may finish.
     private func withdraw(_ number: Int, _ cause: NotProcessedCause) {
-        guard let (batch, lane) = batches[number] else { return }
+        // It may have ended already, and its caller not have woken yet.
+        guard let (batch, lane) = batches[number], batch.remaining > 0 else { return }
         guard admission.remove(number) else { return lane.withdraw(batch, cause) }
         counters.outside.set(admission.outside)
         lane.refuseOutside(batch, cause)
