@@ -227,7 +227,10 @@ package final class Transport {
         for _ in 0..<Self.readsPerTurn {
             guard state == .open, !isReadingPaused else { return }
             switch readOnce() {
-            case .bytes(let count): handlers?.bytes(UnsafeRawBufferPointer(rebasing: input[..<count]))
+            case .bytes(let count):
+                handlers?.bytes(UnsafeRawBufferPointer(rebasing: input[..<count]))
+                // OpenSSL has nothing left: if the kernel has, epoll tells, and a call that finds nothing is saved.
+                if tls?.hasBufferedInput == false { return }
             case .wantsRead: return
             case .wantsWrite:
                 isBlocked = true
