@@ -1,9 +1,9 @@
 @testable import APNsSimulator
 
 /// A lean session without a socket: frames in, frames out as lines of text.
-struct LeanBench {
+final class LeanBench {
     let service: SimulatedFaults
-    let session: LeanSession
+    var session: LeanSession
 
     /// What sessions share: rules and sums.
     struct SimulatedFaults {

@@ -9,7 +9,8 @@ final class LeanConnection {
 
     private let descriptor: Int32
     private let transport: Transport
-    private let session: LeanSession
+    private var session: LeanSession
+    private var outgoing = LeanOutput()
     private let loop: EventLoop
     private let sink: LeanSink
     private let delay: DelayLine?
@@ -85,7 +86,9 @@ final class LeanConnection {
     private func write() {
         guard !session.output.isEmpty, !isHeld, !isClosed else { return }
         if session.isDeaf { return session.output.removeAll() }
-        session.output.take { if let delay { delay.write($0) } else { transport.write($0) } }
+        // Out of the session first: the transport may find the peer gone, and end us while it writes.
+        swap(&session.output, &outgoing)
+        outgoing.take { if let delay { delay.write($0) } else { transport.write($0) } }
         // A client that reads no answers is asked for no more pushes.
         if transport.isBacklogged { transport.pauseReading() }
     }
@@ -116,9 +119,9 @@ final class LeanConnection {
         if session.state == .over { finish() }
     }
 
-    private func later(_ body: (LeanSession) -> Void) {
+    private func later(_ body: (inout LeanSession) -> Void) {
         guard !isClosed, !isLingering else { return }
-        body(session)
+        body(&session)
         act()
     }
 

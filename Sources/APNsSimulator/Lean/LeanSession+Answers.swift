@@ -1,6 +1,6 @@
 // Answers, and what fault rules make of them.
 extension LeanSession {
-    func requestComplete(_ stream: Int32) {
+    mutating func requestComplete(_ stream: Int32) {
         tally.arrived += 1
         if isDeaf {
             tally.unanswered.silence += 1
@@ -11,7 +11,7 @@ extension LeanSession {
         accept(stream)
     }
 
-    private func accept(_ stream: Int32, dateOffset: Int = 0) {
+    private mutating func accept(_ stream: Int32, dateOffset: Int = 0) {
         tally.accepted += 1
         if let found = streams.found(stream) { tally.pushes.append(found) }
         if hasAnswered, dateOffset == 0 {
@@ -30,7 +30,7 @@ extension LeanSession {
         announce(limit.answered(nil, isAuthenticated: true))
     }
 
-    private func misbehave(_ stream: Int32) {
+    private mutating func misbehave(_ stream: Int32) {
         let (effects, generation) = sink.faults.effects(on: .init(route: .device, token: nil, channel: nil))
         pin(effects.streamLimit)
         if let (rule, fault) = effects.goAway, countToGoAway(stream, (rule, generation), fault) { return }
@@ -44,7 +44,7 @@ extension LeanSession {
         wishes.append(.settle(stream: stream, fault: fault, after: effects.delay))
     }
 
-    private func pin(_ scripted: (limit: Int, lasting: Duration?)?) {
+    private mutating func pin(_ scripted: (limit: Int, lasting: Duration?)?) {
         if let scripted {
             announce(limit.pin(scripted.limit))
             guard let time = scripted.lasting else { return pins = 0 }
@@ -58,7 +58,9 @@ extension LeanSession {
     /// Nothing is held back: streams above the last one that came before the frame have their answers.
     ///
     /// - Returns: Whether this stream is not answered, for it.
-    private func countToGoAway(_ stream: Int32, _ rule: (number: Int, generation: Int), _ fault: GoAwayFault) -> Bool {
+    private mutating func countToGoAway(_ stream: Int32, _ rule: (number: Int, generation: Int), _ fault: GoAwayFault)
+        -> Bool
+    {
         var counted = streamsToGoAway ?? (rule.number, rule.generation, 0)
         if counted.rule != rule.number || counted.generation != rule.generation {
             counted = (rule.number, rule.generation, 0)
@@ -82,7 +84,7 @@ extension LeanSession {
     }
 
     /// Answers a stream, or does to it what a rule says.
-    func settle(_ stream: Int32, _ fault: ScriptedFault) {
+    mutating func settle(_ stream: Int32, _ fault: ScriptedFault) {
         guard streams[stream] != .none else { return }
         if isDeaf {
             tally.unanswered.silence += 1
@@ -117,7 +119,7 @@ extension LeanSession {
         }
     }
 
-    private func reject(_ stream: Int32, _ scripted: Rejection, _ dateOffset: Int) {
+    private mutating func reject(_ stream: Int32, _ scripted: Rejection, _ dateOffset: Int) {
         let rejection = sink.dated(scripted)
         sink.note { $0.count(rejection) }
         tally.refused += 1

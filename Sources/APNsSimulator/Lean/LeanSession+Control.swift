@@ -1,6 +1,6 @@
 // SETTINGS and flow control.
 extension LeanSession {
-    func settingsArrived(_ head: LeanFrame, _ payload: UnsafeRawBufferPointer) {
+    mutating func settingsArrived(_ head: LeanFrame, _ payload: UnsafeRawBufferPointer) {
         if head.has(LeanFrame.acknowledgement) {
             if !pendingLimits.isEmpty, let limit = pendingLimits.removeFirst() { acknowledgedLimit = limit }
             return
@@ -18,7 +18,7 @@ extension LeanSession {
         sendBodies()
     }
 
-    func windowUpdateArrived(_ head: LeanFrame, _ payload: UnsafeRawBufferPointer) {
+    mutating func windowUpdateArrived(_ head: LeanFrame, _ payload: UnsafeRawBufferPointer) {
         guard payload.count == 4 else { return fail(LeanErrorCode.frameSize) }
         let bytes = Int(UInt32(bigEndian: payload.loadUnaligned(as: UInt32.self)) & 0x7FFF_FFFF)
         guard bytes > 0 else { return fail(LeanErrorCode.protocolError) }
@@ -32,12 +32,12 @@ extension LeanSession {
     }
 
     /// A body goes out as far as the peer's windows let it.
-    func send(_ body: [UInt8], on stream: Int32, endsStream: Bool = true) {
+    mutating func send(_ body: [UInt8], on stream: Int32, endsStream: Bool = true) {
         flow.waiting.append(LeanFlow.Body(stream: stream, bytes: body[...], endsStream: endsStream))
         sendBodies()
     }
 
-    func sendBodies() {
+    mutating func sendBodies() {
         while let part = flow.next(most: LeanFrame.mostPayloadBytes) {
             let flags = part.endsStream ? LeanFrame.endStream : 0
             output.frame(LeanFrame.data, flags: flags, stream: part.stream, part.bytes)
@@ -46,14 +46,14 @@ extension LeanSession {
     }
 
     /// Tells the peer how many streams it may open.
-    func announce(_ limit: Int?) {
+    mutating func announce(_ limit: Int?) {
         guard let limit else { return }
         output.settings([3: limit])
         pendingLimits.append(limit)
     }
 
     /// A scripted limit's time is over, unless another has come since.
-    func unpin(_ number: Int) {
+    mutating func unpin(_ number: Int) {
         guard number == pins else { return }
         pins = 0
         announce(limit.pin(nil))

@@ -3,7 +3,7 @@
 /// HTTP/2 without a library: it steps over what it does not need to read, so that a request costs a few dozen instructions
 /// beside TLS and the kernel. It keeps to RFC 9113 in what a peer can see: flow control both ways, SETTINGS and PING,
 /// stream limits, GOAWAY and resets.
-final class LeanSession {
+struct LeanSession: ~Copyable {
     struct Settings: Sendable {
         var initialStreams = 1
         var fullStreams = 1000
@@ -90,7 +90,7 @@ final class LeanSession {
     // MARK: - Reading
 
     /// Takes bytes as they come off the wire.
-    func receive(_ bytes: UnsafeRawBufferPointer) {
+    mutating func receive(_ bytes: UnsafeRawBufferPointer) {
         guard state != .over, let base = bytes.baseAddress else { return }
         var position = 0
         let count = bytes.count
@@ -130,7 +130,7 @@ final class LeanSession {
     }
 
     /// Keeps the beginning of a frame whose rest is still to come. Returns how many bytes it took.
-    private func gather(_ bytes: UnsafeRawBufferPointer) -> Int {
+    private mutating func gather(_ bytes: UnsafeRawBufferPointer) -> Int {
         var taken = 0
         while true {
             var wanted = LeanFrame.headBytes
@@ -158,7 +158,7 @@ final class LeanSession {
         }
     }
 
-    private func gathered(_ head: LeanFrame) {
+    private mutating func gathered(_ head: LeanFrame) {
         let frame = stash
         stash.removeAll(keepingCapacity: true)
         frame.withUnsafeBytes { whole(head, UnsafeRawBufferPointer(rebasing: $0[LeanFrame.headBytes...])) }
@@ -171,7 +171,7 @@ final class LeanSession {
     }
 
     /// The head of a frame whose payload is stepped over.
-    private func begin(_ head: LeanFrame) {
+    private mutating func begin(_ head: LeanFrame) {
         guard admit(head) else { return }
         frame = head
         skipping = head.length
@@ -179,12 +179,12 @@ final class LeanSession {
         if skipping == 0 { payloadSkipped() }
     }
 
-    private func payloadSkipped() {
+    private mutating func payloadSkipped() {
         if frame.kind == LeanFrame.data { return dataEnded() }
         headersArrived(frame, nil)
     }
 
-    private func dataEnded() {
+    private mutating func dataEnded() {
         let stream = frame.stream
         if frame.has(LeanFrame.endStream) {
             if streams[stream] == .receiving { requestComplete(stream) }
@@ -194,7 +194,7 @@ final class LeanSession {
         }
     }
 
-    private func whole(_ head: LeanFrame, _ payload: UnsafeRawBufferPointer) {
+    private mutating func whole(_ head: LeanFrame, _ payload: UnsafeRawBufferPointer) {
         guard admit(head) else { return }
         switch head.kind {
         case LeanFrame.headers, LeanFrame.continuation: headersArrived(head, payload)
@@ -213,7 +213,7 @@ final class LeanSession {
     }
 
     /// What holds for every frame: its size, SETTINGS first, header blocks in one piece.
-    private func admit(_ head: LeanFrame) -> Bool {
+    private mutating func admit(_ head: LeanFrame) -> Bool {
         guard head.length <= LeanFrame.mostPayloadBytes else {
             fail(LeanErrorCode.frameSize)
             return false
@@ -231,7 +231,7 @@ final class LeanSession {
     // MARK: - Heads
 
     /// A HEADERS or CONTINUATION frame; its payload is nil when it was stepped over.
-    private func headersArrived(_ head: LeanFrame, _ payload: UnsafeRawBufferPointer?) {
+    private mutating func headersArrived(_ head: LeanFrame, _ payload: UnsafeRawBufferPointer?) {
         if payload == nil, head.has(LeanFrame.endHeaders), block == nil {
             return headComplete(head.stream, endsStream: head.has(LeanFrame.endStream), nil)
         }
@@ -256,12 +256,12 @@ final class LeanSession {
         current.bytes.withUnsafeBytes { skim(current.stream, current.endsStream, $0) }
     }
 
-    private func skim(_ stream: Int32, _ endsStream: Bool, _ block: UnsafeRawBufferPointer) {
+    private mutating func skim(_ stream: Int32, _ endsStream: Bool, _ block: UnsafeRawBufferPointer) {
         guard let found = skimmer?.read(block) else { return fail(LeanErrorCode.compression) }
         headComplete(stream, endsStream: endsStream, found)
     }
 
-    private func headComplete(_ stream: Int32, endsStream: Bool, _ found: FieldSkimmer.Found?) {
+    private mutating func headComplete(_ stream: Int32, endsStream: Bool, _ found: FieldSkimmer.Found?) {
         guard stream & 1 == 1 else { return fail(LeanErrorCode.protocolError) }
         if stream <= newestStream {
             // Trailers; of a stream that has ended they were on their way when it did.
@@ -286,7 +286,7 @@ final class LeanSession {
         if endsStream { requestComplete(stream) }
     }
 
-    private func peerReset(_ stream: Int32) {
+    private mutating func peerReset(_ stream: Int32) {
         switch streams[stream] {
         case .none: return
         case .receiving: break
@@ -298,19 +298,19 @@ final class LeanSession {
     // MARK: - Ending
 
     /// A stream ends, in whatever way.
-    func end(_ stream: Int32) {
+    mutating func end(_ stream: Int32) {
         guard streams[stream] != .none else { return }
         streams.close(stream)
         if state == .draining, streams.count == 0 { state = .over }
     }
 
-    func drain() {
+    mutating func drain() {
         guard state == .open else { return }
         state = streams.count == 0 ? .over : .draining
     }
 
     /// The peer has broken the protocol.
-    func fail(_ code: UInt32, debug: String = "") {
+    mutating func fail(_ code: UInt32, debug: String = "") {
         output.goAway(lastStream: newestStream, code: code, debug: Array(debug.utf8))
         state = .over
     }
