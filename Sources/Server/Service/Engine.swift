@@ -61,8 +61,8 @@ struct Engine: Sendable {
     /// After a commit that made something due. Cheap, from anywhere.
     func wake() { bell.ring() }
 
-    /// What was pushed so far, and what is under way; nil in a process that sends nothing.
-    var pushes: PoolCounts? { sending?.pool.counts }
+    /// Its counts are metrics; nil in a process that sends nothing.
+    var pool: SenderPool? { sending?.pool }
 
     /// Runs until cancelled.
     func run() async {

@@ -47,7 +47,7 @@ struct Listeners: Sendable {
                 let metrics = try await HTTPServer.start(
                     configuration,
                     loops: [loops[0]],
-                    handler: Monitoring(store: store, pushes: { engine.pushes }).handler
+                    handler: Monitoring(store: store, pool: engine.pool).handler
                 )
                 let address = Settings.HostPort(host: settings.metricsListen.host, port: metrics.port)
                 return Listeners(url: url, metricsURL: "http://\(address)", api: api, metrics: metrics)

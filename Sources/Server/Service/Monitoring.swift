@@ -8,7 +8,7 @@ internal import Store
 struct Monitoring: Sendable {
     let store: Store
     /// Nil in a process that sends nothing.
-    let pushes: @Sendable () -> PoolCounts?
+    let pool: SenderPool?
 
     var handler: HTTPHandler { { await answer($0) } }
 
@@ -41,33 +41,8 @@ struct Monitoring: Sendable {
                 lines.append("touchline_database_connections{pool=\"\(name)\",state=\"\(state)\"} \(count)")
             }
         }
-        if let counts = pushes() { lines += Self.lines(counts) }
+        if let pool { lines += PoolMetrics(pool).lines }
         return lines.joined(separator: "\n")
-    }
-
-    private static func lines(_ counts: PoolCounts) -> [String] {
-        let outcomes = [
-            ("accepted", counts.accepted), ("refused", counts.other), ("unknown", counts.unknown),
-            ("not_processed", counts.notProcessed),
-        ]
-        return [
-            "# HELP touchline_pushes_total Pushes to APNs since the start, by outcome.",
-            "# TYPE touchline_pushes_total counter",
-        ] + outcomes.map { "touchline_pushes_total{outcome=\"\($0)\"} \($1)" } + [
-            "# HELP touchline_pushes_resent_total Requests beyond the first of a push.",
-            "# TYPE touchline_pushes_resent_total counter",
-            "touchline_pushes_resent_total \(counts.resent)",
-            "# HELP touchline_pushes Pushes that wait for a stream, and those that APNs has not answered yet.",
-            "# TYPE touchline_pushes gauge",
-            "touchline_pushes{state=\"waiting\"} \(counts.waiting)",
-            "touchline_pushes{state=\"in_flight\"} \(counts.inFlight)",
-            "# HELP touchline_apns_connections Connections to APNs that are open.",
-            "# TYPE touchline_apns_connections gauge",
-            "touchline_apns_connections \(counts.connections)",
-            "# HELP touchline_apns_connections_failed_total Connections to APNs that could not be made or were lost.",
-            "# TYPE touchline_apns_connections_failed_total counter",
-            "touchline_apns_connections_failed_total \(counts.connectionsFailed)",
-        ]
     }
 
     private func text(_ status: Int, _ body: String, type: String = "text/plain; charset=utf-8") -> HTTPResponse {
