@@ -45,7 +45,8 @@ struct SenderPoolConnectionTests {
         try await withScriptedPool(greeting: Server.settings(streamLimit: 4)) { configuration in
             configuration.connectionsPerLane = 1
             configuration.busyPing = .milliseconds(50)
-            configuration.pingTimeout = .milliseconds(200)
+            // Long enough for a busy machine's answer on the connection that is not silent.
+            configuration.pingTimeout = .milliseconds(1500)
         } _: { server, pool in
             // Connection 0 falls silent once its second request has come; the others answer.
             await server.onFrame { server, frame in
@@ -84,11 +85,12 @@ struct SenderPoolConnectionTests {
         let (sentences, report) = AsyncStream.makeStream(of: String.self)
         configuration.report = { report.yield($0) }
         try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
-            let outcomes = await pool.send(try Pushes.batch(0..<5, deadline: .milliseconds(700)))
+            let sending = Task { await pool.send(try Pushes.batch(0..<5)) }
+            await pool.until { $0.connectionsClosed[.tls, default: 0] >= 2 }
+            sending.cancel()
+            let outcomes = try await sending.value
             #expect(outcomes == Array(repeating: .notProcessed, count: 5))
-            #expect(pool.counts.notProcessedBy == [.deadline: 5])
-            #expect(pool.counts.connectionsClosed[.tls, default: 0] > 0)
-            #expect(pool.counts.connectionsFailed <= 6)
+            #expect(pool.counts.notProcessedBy == [.withdrawn: 5])
         }
         #expect(await server.requests().isEmpty)
         report.finish()
