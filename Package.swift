@@ -103,7 +103,7 @@ let package = Package(
         .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
         .testTarget(
             name: "HTTP2Tests",
-            dependencies: ["Crypto", "EventLoop", "HTTP2", "TestSupport"],
+            dependencies: ["CNghttp2", "Crypto", "EventLoop", "HTTP2", "TestSupport"],
             swiftSettings: common
         ),
         .testTarget(

@@ -11,8 +11,6 @@ struct ClientStreamTable {
         var use = Use.free
         var stream: Int32 = 0
         var deadline = ContinuousClock.Instant.now
-        /// nghttp2 reads the constant fields from it.
-        var template: HTTP2RequestTemplate?
     }
 
     private var entries: [Entry] = []
@@ -29,10 +27,9 @@ struct ClientStreamTable {
         return entries.count - 1
     }
 
-    mutating func open(_ slot: Int, stream: Int32, template: HTTP2RequestTemplate, deadline: ContinuousClock.Instant) {
+    mutating func open(_ slot: Int, stream: Int32, deadline: ContinuousClock.Instant) {
         entries[slot].use = .open
         entries[slot].stream = stream
-        entries[slot].template = template
         entries[slot].deadline = deadline
     }
 
@@ -40,7 +37,6 @@ struct ClientStreamTable {
 
     mutating func close(_ slot: Int) {
         entries[slot].use = .free
-        entries[slot].template = nil
         free.append(slot)
     }
 

@@ -1,6 +1,6 @@
 package import EventLoop
 
-/// One client connection: socket, TLS, nghttp2's session and the streams on it. Belongs to one loop; its owner, which is
+/// One client connection: socket, TLS, the HTTP/2 session and the streams on it. Belongs to one loop; its owner, which is
 /// pinned to that loop, is told everything through ``HTTP2ClientHandlers``.
 ///
 /// Requests are submitted into free slots and leave at the end of the turn, gathered. A slot is known by its number until
@@ -28,8 +28,6 @@ package final class HTTP2ClientConnection {
     private let openDeadline: ContinuousClock.Instant
     private var nextDeadline: ContinuousClock.Instant?
     private var isPumpScheduled = false
-    private var unsentBodyBytes = 0
-    private var hasIndexedNames = false
     /// Set before `closed` is called.
     package private(set) var endCause: HTTP2EndCause?
 
@@ -73,7 +71,7 @@ package final class HTTP2ClientConnection {
                 wantedFields: configuration.wantedFields,
                 wantedErrorFields: configuration.wantedErrorFields,
                 maxBodyBytes: configuration.maxBodyBytes,
-                firstStream: configuration.firstStream
+                firstNumber: configuration.firstStream
             )
         } catch {
             Connector.discard(fd)
@@ -126,11 +124,11 @@ package final class HTTP2ClientConnection {
     /// Whether one more request with a body of this size would leave now, rather than wait for a limit or a window, and
     /// leave `reserve` free for others.
     package func canSubmit(bodyBytes: Int, leaving reserve: HTTP2Reserve = .none) -> Bool {
-        guard state == .ready, slots.available(leaving: reserve.streams) > 0, let transport, !transport.isBacklogged
+        guard state == .ready, slots.available(leaving: reserve.streams) > 0, !session.isOver, let transport,
+            !transport.isBacklogged
         else { return false }
         // A window that never grows past one body must still let that body through.
-        return slots.open == 0
-            || session.remoteWindowBytes - unsentBodyBytes >= bodyBytes + reserve.windowBytes
+        return slots.open == 0 || session.roomForBodies >= bodyBytes + reserve.windowBytes
     }
 
     // MARK: - Operations
@@ -153,21 +151,21 @@ package final class HTTP2ClientConnection {
         let slot = streams.reserve()
         let stream: Int32
         do throws(HTTP2Error) {
-            stream = try session.submit(template, values, body: body, slot: slot, indexesValues: !hasIndexedNames)
+            stream = try session.submit(template, values, body: body, slot: slot)
         } catch {
             streams.close(slot)
             retire()
             throw .notProcessed
         }
-        hasIndexedNames = true
         slots.opened()
-        streams.open(slot, stream: stream, template: template, deadline: deadline)
-        unsentBodyBytes += body?.count ?? 0
+        streams.open(slot, stream: stream, deadline: deadline)
         if slots.open == 1 { becameBusy() }
         if nextDeadline.map({ deadline < $0 }) ?? true {
             nextDeadline = deadline
             schedule(at: deadline)
         }
+        // A full record need not wait for the turn's end.
+        if session.output.count >= Transport.recordBytes { moveOutput() }
         schedulePump()
         return slot
     }
@@ -217,18 +215,18 @@ package final class HTTP2ClientConnection {
     private func received(_ bytes: UnsafeRawBufferPointer) {
         if isCleartext { becomeReady() }
         guard state == .ready else { return }
-        do throws(HTTP2Error) {
-            try session.receive(bytes)
-        } catch {
-            return end(.connectionLost("\(error)"), .protocolError, handshakeFailed: nil)
-        }
+        session.receive(bytes)
         liveness.received(now: .now)
-        let actions = session.recorder.takeActions()
-        for action in actions { perform(action) }
-        session.recorder.recycle(actions)
+        performActions()
         guard state == .ready else { return }
         schedulePump()
         handlers?.room()
+    }
+
+    private func performActions() {
+        let actions = session.takeActions()
+        for action in actions { perform(action) }
+        session.recycle(actions)
     }
 
     private func perform(_ action: PeerAction) {
@@ -236,17 +234,16 @@ package final class HTTP2ClientConnection {
         switch action {
         case .closedStream(let slot, let errorCode): streamClosed(slot, errorCode: errorCode)
         case .settings: slots.settingsReceived(streamLimit: session.remoteStreamLimit)
-        case .goAway(_, _, let debug):
+        case .goAway:
             // The session closes the streams above the last one itself, as refused.
             let action = slots.drain()
-            handlers?.draining(debug)
+            handlers?.draining(session.goAwayText)
             if action == .closeConnection { finish() }
-        case .pingAcknowledged: break
         }
     }
 
     private func streamClosed(_ slot: Int, errorCode: UInt32) {
-        let response = session.recorder.closeSlot(slot)
+        let response = session.takeResponse(slot: slot)
         let use = streams[slot].use
         streams.close(slot)
         let isAnswered = errorCode == 0 && response.status >= 200
@@ -278,27 +275,25 @@ package final class HTTP2ClientConnection {
     /// Moves frames from the session to the transport until one of them has no more.
     private func pump() {
         guard state == .ready, let transport else { return }
-        do throws(HTTP2Error) {
-            while !transport.isBacklogged {
-                guard let bytes = try session.nextOutput() else {
-                    unsentBodyBytes = 0
-                    break
-                }
-                transport.write(bytes)
-            }
-        } catch {
-            return end(.connectionLost("\(error)"), .protocolError, handshakeFailed: nil)
-        }
+        moveOutput()
         transport.flush()
-        // Streams that we reset are closed by the sending of the frame.
-        let actions = session.recorder.takeActions()
-        if !actions.isEmpty {
-            for action in actions { perform(action) }
+        // Streams that we reset, or whose last bytes went out behind the answer, have ended by that.
+        if !session.actions.isEmpty {
+            performActions()
             handlers?.room()
         }
-        session.recorder.recycle(actions)
         if state == .ready, session.isOver {
             end(.connectionLost("the peer broke the protocol"), .protocolError, handshakeFailed: nil)
+        }
+    }
+
+    private func moveOutput() {
+        guard let transport else { return }
+        while !transport.isBacklogged {
+            session.sendBodies()
+            guard !session.output.isEmpty else { break }
+            session.output.withFront(.max >> 1) { transport.write($0) }
+            session.output.removeFirst(session.output.count)
         }
     }
 
@@ -336,7 +331,7 @@ package final class HTTP2ClientConnection {
         if let next { schedule(at: next) }
         for slot in expired where state == .ready {
             abandon(slot)
-            handlers?.ended(slot, .deadlinePassed, session.recorder.response(of: slot))
+            handlers?.ended(slot, .deadlinePassed, session.response(of: slot))
         }
     }
 
@@ -372,7 +367,7 @@ package final class HTTP2ClientConnection {
     private func finish() {
         guard state == .ready, let transport else { return }
         session.submitGoAway()
-        while !transport.isBacklogged, let bytes = try? session.nextOutput() { transport.write(bytes) }
+        moveOutput()
         state = .closed
         endCause = .drained
         cancelTimer()
@@ -393,7 +388,7 @@ package final class HTTP2ClientConnection {
         self.handlers = nil
         for slot in streams.indices where streams[slot].use == .open {
             streams.abandon(slot)
-            handlers?.ended(slot, .lost, session.recorder.response(of: slot))
+            handlers?.ended(slot, .lost, session.response(of: slot))
         }
         handlers?.closed(error)
     }

@@ -29,10 +29,3 @@ package enum HTTP2Error: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
-
-/// Error codes of RFC 9113, 7, that decide something here.
-enum HTTP2ErrorCode {
-    static let noError: UInt32 = 0
-    static let refusedStream: UInt32 = 7
-    static let cancel: UInt32 = 8
-}

@@ -24,6 +24,20 @@ struct WriteBuffer: ~Copyable {
         end += bytes.count
     }
 
+    /// Room for `count` bytes behind the last; they are ours once ``commit(_:)`` says how many were written.
+    @inline(__always)
+    mutating func reserve(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+        if storage.count - end < count { makeRoom(for: count) }
+        guard let base = storage.baseAddress else { preconditionFailure("a buffer without memory") }
+        return (base + end).assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// Takes the first `count` bytes of what was reserved.
+    mutating func commit(_ count: Int) {
+        end += count
+        precondition(end <= storage.count, "wrote \(end - storage.count) bytes more than there was room for")
+    }
+
     /// The first bytes, at most `limit` of them; valid within `body` only.
     func withFront<Result>(_ limit: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         body(UnsafeRawBufferPointer(rebasing: storage[start..<min(end, start + limit)]))
