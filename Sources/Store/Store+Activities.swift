@@ -42,33 +42,57 @@ package enum ActivityAnswer: Equatable, Sendable {
 }
 
 extension Store {
-    /// Registers activities of one match, any number in two round trips.
-    ///
-    /// Insert, commit, *then* compare the match's version with the one that the phone shows: reading the version first
-    /// would leave a gap that neither this nor a sweep sees. An activity that comes twice in one call counts as its last.
-    /// - Returns: An answer for each, in order.
+    /// So many stragglers of a match wait at most. A phone beyond gets the next version only, which is counted.
+    package static let mostStragglers = 50_000
+
+    /// Registers activities of one match; see ``register(_:of:by:)``.
     package func register(
         _ registrations: [ActivityRegistration],
         match: MatchKey,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> [ActivityAnswer] {
-        // Sorted, so that two bulks lock rows in the same order.
-        var last: [ActivityID: ActivityRegistration] = [:]
-        for registration in registrations { last[registration.activity] = registration }
-        let distinct = last.values.sorted { $0.activity.text < $1.activity.text }
+        try await register(registrations.map { (match.match, $0) }, of: match.tenant, by: deadline)
+    }
 
-        let stored = try await tenant(match.tenant, by: deadline, upsert(distinct, of: match))
-        guard let shards = stored[0].first?.optionalInt(0) else {
-            return registrations.map { _ in .matchNotFound }
+    /// Registers activities of a tenant, any number, of any of its matches, in two round trips.
+    ///
+    /// Insert, commit, *then* compare the match's version with the one that the phone shows: reading the version first
+    /// would leave a gap that neither this nor a sweep sees. An activity that comes twice in one call counts as its last.
+    /// - Returns: An answer for each, in order.
+    package func register(
+        _ registrations: [(match: MatchID, registration: ActivityRegistration)],
+        of tenant: TenantID,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> [ActivityAnswer] {
+        let batch = RegistrationBatch(registrations)
+        let stored = try await self.tenant(
+            tenant,
+            by: deadline,
+            [Self.lockForNewShardsSQL, Self.newShardsSQL].map { PGStatement($0, batch.places(tenant)) }
+                + [PGStatement(Self.upsertSQL, batch.rows(tenant))]
+        )[2]
+        // A match without a row is not there; a row without an activity has no app in its environment.
+        var rows: [RegistrationBatch.Key: FormerRow?] = [:]
+        var matches: Set<MatchID> = []
+        for row in stored {
+            let match = row.wrapped(0, as: MatchID.self)
+            matches.insert(match)
+            guard !row.isNull(1) else { continue }
+            rows[RegistrationBatch.Key(match, row.wrapped(1))] = .some(FormerRow(row, from: 2))
         }
-        precondition(shards > 0, "a match has \(shards) shards")
-        let known = Set(stored[stored.count - 1].map { $0.wrapped(0, as: ActivityID.self) })
-        let compared = try await tenant(match.tenant, by: deadline, [compare(distinct, with: match)])[0]
-        let behind = Set(compared.filter { !$0.isNull(1) }.map { $0.wrapped(1, as: ActivityID.self) })
-        let version = compared.first?.int(0) ?? 0
-        return registrations.map { registration in
-            guard known.contains(registration.activity) else { return .noApp }
-            return .stored(version: version, behind: behind.contains(registration.activity))
+        let compared = try await self.tenant(tenant, by: deadline, [compare(batch, rows, tenant)])[0]
+        var versions: [MatchID: Int64] = [:]
+        var behind: Set<RegistrationBatch.Key> = []
+        for row in compared {
+            let match = row.wrapped(0, as: MatchID.self)
+            versions[match] = row.int(1)
+            if !row.isNull(2) { behind.insert(RegistrationBatch.Key(match, row.wrapped(2))) }
+        }
+        return registrations.map { match, registration in
+            let key = RegistrationBatch.Key(match, registration.activity)
+            guard matches.contains(match) else { return .matchNotFound }
+            guard rows[key] != nil else { return .noApp }
+            return .stored(version: versions[match] ?? 0, behind: behind.contains(key))
         }
     }
 
@@ -81,114 +105,185 @@ extension Store {
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
         let parameters = match.parameters + [.text(activity)]
-        let results = try await tenant(
-            match.tenant,
-            by: deadline,
-            [
-                PGStatement(
-                    "DELETE FROM stragglers WHERE tenant_id = $1 AND match_id = $2 AND activity = $3",
-                    parameters
-                ),
-                PGStatement(
-                    "DELETE FROM activities WHERE tenant_id = $1 AND match_id = $2 AND activity = $3",
-                    parameters
-                ),
-            ]
+        let removed = PGStatement(
+            "DELETE FROM activities WHERE tenant_id = $1 AND match_id = $2 AND activity = $3",
+            parameters
         )
-        return results[1].affectedRows == 1
+        let statements = [
+            removed, Self.forgetStragglers(where: "tenant_id = $1 AND match_id = $2 AND activity = $3", parameters),
+        ]
+        return try await tenant(match.tenant, by: deadline, statements)[0].affectedRows == 1
     }
+
+    /// The places that a batch's registrations go to, as `r`: tenant `$1`, and distinct by match, environment and setting.
+    /// The cadence is the phone's own setting; what the app declares is looked at when a push is paced.
+    private static let placesSQL = """
+        SELECT m.match_id, i.environment, CASE WHEN i.allows THEN 'frequent' ELSE 'standard' END AS cadence, s.shard
+        FROM unnest($2::text[], $3::text[], $4::boolean[]) AS i (match_id, environment, allows)
+        JOIN matches m ON m.tenant_id = $1 AND m.match_id = i.match_id AND m.deleted_at IS NULL
+        JOIN apps a ON a.tenant_id = m.tenant_id AND a.bundle = m.bundle AND a.environment = i.environment
+        CROSS JOIN LATERAL (SELECT n::smallint AS shard FROM generate_series(0, m.token_shards - 1) AS n) s
+        WHERE NOT EXISTS (
+            SELECT FROM targets t WHERE t.tenant_id = $1 AND t.match_id = m.match_id AND t.kind = 'tokens'
+              AND (t.environment, t.shard) = (i.environment, s.shard)
+              AND t.cadence = CASE WHEN i.allows THEN 'frequent' ELSE 'standard' END)
+        """
 
     /// A shard's first token makes its target, under the match's lock: an event either sees the target and marks it, or
     /// came before, and then the registrations see its version.
-    private func upsert(_ registrations: [ActivityRegistration], of match: MatchKey) -> [PGStatement] {
-        let input =
-            match.parameters + [
-                .textArray(registrations.map(\.activity.text)), .textArray(registrations.map(\.token.text)),
-                .textArray(registrations.map(\.environment.rawValue)),
-                .boolArray(registrations.map(\.allowsFrequentUpdates)),
-                .textArray(registrations.map(\.device?.text)),
-            ]
-        return [
-            PGStatement(
-                "SELECT token_shards FROM matches WHERE tenant_id = $1 AND match_id = $2 AND deleted_at IS NULL",
-                match.parameters
-            ),
-            PGStatement(Self.lockForNewShardsSQL, input),
-            PGStatement(Self.newShardsSQL, input),
-            PGStatement(Self.upsertSQL, input),
-        ]
-    }
-
-    /// The registrations with cadence and shard, as `r`. The cadence is the phone's own setting; what the app declares is
-    /// looked at when a push is paced.
-    private static let placedSQL = """
-        SELECT i.activity, i.token, i.environment, i.device,
-               CASE WHEN i.allows THEN 'frequent' ELSE 'standard' END AS cadence,
-               ((hashtextextended(i.activity, 0) & 2147483647) % m.token_shards)::smallint AS shard, m.version
-        FROM unnest($3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[])
-            AS i (activity, token, environment, allows, device)
-        JOIN matches m ON m.tenant_id = $1 AND m.match_id = $2 AND m.deleted_at IS NULL
-        JOIN apps a ON a.tenant_id = m.tenant_id AND a.bundle = m.bundle AND a.environment = i.environment
-        """
-
     private static let lockForNewShardsSQL = """
-        SELECT 1 FROM matches WHERE tenant_id = $1 AND match_id = $2 AND EXISTS (
-            SELECT FROM (\(placedSQL)) r WHERE NOT EXISTS (
-                SELECT FROM targets t WHERE t.tenant_id = $1 AND t.match_id = $2 AND t.kind = 'tokens'
-                  AND (t.environment, t.cadence, t.shard) = (r.environment, r.cadence, r.shard)))
-        FOR UPDATE
+        SELECT 1 FROM matches WHERE tenant_id = $1 AND match_id IN (SELECT r.match_id FROM (\(placesSQL)) r)
+        ORDER BY match_id FOR UPDATE
         """
 
+    /// Whoever registers in a shard that was not there compares with the match's version, which no sweep brings to it.
     private static let newShardsSQL = """
         INSERT INTO targets (tenant_id, match_id, kind, environment, cadence, shard, reached_version, taken_version,
-                             urgent_version, alert_version)
-        SELECT DISTINCT $1, $2, 'tokens', r.environment, r.cadence, r.shard, m.version, m.version, m.urgent_version,
-                        m.alert_version
-        FROM (\(placedSQL)) r JOIN matches m ON m.tenant_id = $1 AND m.match_id = $2
+                             urgent_version, alert_version, made_version)
+        SELECT DISTINCT $1, r.match_id, 'tokens', r.environment, r.cadence, r.shard, m.version, m.version,
+               m.urgent_version, m.alert_version, m.version
+        FROM (\(placesSQL)) r JOIN matches m ON m.tenant_id = $1 AND m.match_id = r.match_id
         ON CONFLICT DO NOTHING
         """
 
-    /// A row that changes its place or its token gets a new number: a sweep under way has not seen it, and a straggler
-    /// brings it what it lacks.
+    /// A row that changes its place or its token gets a new number: one number is one token for ever. Every registration
+    /// renews `registered_xid`, which tells a sweep whether the row is its own.
+    ///
+    /// Answers a row for each registration of a match that is there; its activity is NULL where the app is not there. Then
+    /// comes where the phone's row was before, if it was in the same environment.
     private static let upsertSQL = """
-        INSERT INTO activities AS a (tenant_id, match_id, activity, environment, cadence, shard, token, device)
-        SELECT $1, $2, r.activity, r.environment, r.cadence, r.shard, r.token, r.device
-        FROM (\(placedSQL)) r ORDER BY r.activity
-        ON CONFLICT (tenant_id, match_id, activity) DO UPDATE SET
-            row_no = CASE WHEN (a.token, a.environment, a.cadence, a.shard)
-                = (excluded.token, excluded.environment, excluded.cadence, excluded.shard)
-                THEN a.row_no ELSE excluded.row_no END,
-            environment = excluded.environment, cadence = excluded.cadence, shard = excluded.shard,
-            token = excluded.token, device = excluded.device, refused_reason = NULL,
-            registered_at = clock_timestamp()
-        RETURNING activity
+        WITH i AS MATERIALIZED (
+            SELECT m.match_id, i.activity, i.token, i.environment, i.device, a.bundle IS NOT NULL AS has_app,
+                   CASE WHEN i.allows THEN 'frequent' ELSE 'standard' END AS cadence,
+                   ((hashtextextended(i.activity, 0) & 2147483647) % m.token_shards)::smallint AS shard
+            FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[])
+                AS i (match_id, activity, token, environment, allows, device)
+            CROSS JOIN LATERAL (
+                SELECT * FROM matches x WHERE x.tenant_id = $1 AND x.match_id = i.match_id AND x.deleted_at IS NULL
+                LIMIT 1) m
+            LEFT JOIN LATERAL (
+                SELECT bundle FROM apps x
+                WHERE x.tenant_id = $1 AND x.bundle = m.bundle AND x.environment = i.environment LIMIT 1) a ON true
+        ), former AS MATERIALIZED (
+            SELECT i.*, o.cadence AS old_cadence, o.shard AS old_shard, o.row_no AS old_row
+            FROM i LEFT JOIN LATERAL (
+                SELECT environment, cadence, shard, row_no FROM activities o
+                WHERE o.tenant_id = $1 AND o.match_id = i.match_id AND o.activity = i.activity LIMIT 1
+            ) o ON o.environment = i.environment
+        ), stored AS (
+            INSERT INTO activities AS a (tenant_id, match_id, activity, environment, cadence, shard, token, device)
+            SELECT $1, i.match_id, i.activity, i.environment, i.cadence, i.shard, i.token, i.device FROM former i
+            WHERE i.has_app
+            ON CONFLICT (tenant_id, match_id, activity) DO UPDATE SET
+                row_no = CASE WHEN (a.token, a.environment, a.cadence, a.shard)
+                    = (excluded.token, excluded.environment, excluded.cadence, excluded.shard)
+                    THEN a.row_no ELSE excluded.row_no END,
+                environment = excluded.environment, cadence = excluded.cadence, shard = excluded.shard,
+                token = excluded.token, device = excluded.device, refused_reason = NULL, refused_at = NULL,
+                registered_at = clock_timestamp(), registered_xid = excluded.registered_xid
+        )
+        SELECT match_id, CASE WHEN has_app THEN activity END, old_cadence, old_shard, old_row FROM former
         """
 
-    /// Answers the match's version with each activity that lacks it, at least one row.
-    private func compare(_ registrations: [ActivityRegistration], with match: MatchKey) -> PGStatement {
-        PGStatement(
+    /// Answers the matches' versions, with each activity that lacks its own.
+    private func compare(
+        _ batch: RegistrationBatch,
+        _ rows: [RegistrationBatch.Key: FormerRow?],
+        _ tenant: TenantID
+    ) -> PGStatement {
+        let known = batch.ordered.filter { rows[$0.key] != nil }
+        let former = known.map { rows[$0.key] ?? nil }
+        var slices: [(match: MatchID, begin: Int, end: Int)] = []
+        for (index, entry) in known.enumerated() {
+            if slices.last?.match == entry.key.match {
+                slices[slices.count - 1].end = index + 1
+            } else {
+                slices.append((entry.key.match, index + 1, index + 1))
+            }
+        }
+        return PGStatement(
             """
-            WITH m AS (
-                SELECT version, urgent_version, alert_version, end_version FROM matches
-                WHERE tenant_id = $1 AND match_id = $2
-            ), behind AS (
-                INSERT INTO stragglers AS s (tenant_id, match_id, activity, version, urgent, alert_version)
-                SELECT $1, $2, i.activity, m.version,
-                       m.urgent_version > coalesce(i.shown, m.version - 1),
-                       CASE WHEN i.shown < m.alert_version THEN m.alert_version ELSE 0 END
-                FROM m, unnest($3::text[], $4::bigint[]) AS i (activity, shown)
-                CROSS JOIN LATERAL (\(Self.activity("i.activity"))) a
-                WHERE m.version > 0 AND coalesce(i.shown, 0) < m.version
-                ON CONFLICT (tenant_id, match_id, activity) DO UPDATE
-                SET version = excluded.version, urgent = excluded.urgent, attempts = 0,
-                    alert_version = excluded.alert_version, due_at = excluded.due_at
-                RETURNING activity
-            )
-            SELECT m.version, b.activity FROM m LEFT JOIN behind b ON true
+            SELECT match_id, version, activity FROM touchline_compare($1, $2::text[], $3::integer[], $4::integer[],
+                $5::text[], $6::bigint[], $7::text[], $8::smallint[], $9::bigint[], $10::integer)
             """,
-            match.parameters + [
-                .textArray(registrations.map(\.activity.text)), .int8Array(registrations.map(\.shownVersion)),
+            [
+                .text(tenant), .textArray(slices.map(\.match.text)), .int8Array(slices.map { Int64($0.begin) }),
+                .int8Array(slices.map { Int64($0.end) }), .textArray(known.map(\.key.activity.text)),
+                .int8Array(known.map(\.registration.shownVersion)), .textArray(former.map(\.?.cadence)),
+                .int8Array(former.map(\.?.shard)), .int8Array(former.map(\.?.number)), .int(Self.mostStragglers),
             ]
         )
+    }
+}
+
+/// Where a phone's row was before a registration moved or renewed it.
+private struct FormerRow {
+    let cadence: String
+    let shard: Int64
+    let number: Int64
+
+    /// Columns: cadence, shard, row number; nil: the phone is new.
+    init?(_ row: PGRow, from column: Int) {
+        guard let number = row.optionalInt(column + 2) else { return nil }
+        self.number = number
+        cadence = row.text(column)
+        shard = row.int(column + 1)
+    }
+}
+
+/// Registrations without repetitions, ordered by match and activity, so that two batches lock rows in the same order.
+private struct RegistrationBatch {
+    struct Key: Hashable {
+        let match: MatchID
+        let activity: ActivityID
+
+        init(_ match: MatchID, _ activity: ActivityID) {
+            self.match = match
+            self.activity = activity
+        }
+    }
+
+    let ordered: [(key: Key, registration: ActivityRegistration)]
+
+    init(_ registrations: [(match: MatchID, registration: ActivityRegistration)]) {
+        var last: [Key: ActivityRegistration] = [:]
+        last.reserveCapacity(registrations.count)
+        for (match, registration) in registrations { last[Key(match, registration.activity)] = registration }
+        ordered = last.map { ($0.key, $0.value) }.sorted {
+            ($0.key.match.text, $0.key.activity.text) < ($1.key.match.text, $1.key.activity.text)
+        }
+    }
+
+    /// Tenant, then the distinct matches with environments and settings.
+    func places(_ tenant: TenantID) -> [PGValue] {
+        struct Place: Hashable {
+            let match: MatchID
+            let environment: APNsEnvironment
+            let allows: Bool
+        }
+        let places = Set(
+            ordered.map {
+                Place(
+                    match: $0.key.match,
+                    environment: $0.registration.environment,
+                    allows: $0.registration.allowsFrequentUpdates
+                )
+            }
+        ).sorted { ($0.match.text, $0.environment.rawValue) < ($1.match.text, $1.environment.rawValue) }
+        return [
+            .text(tenant), .textArray(places.map(\.match.text)), .textArray(places.map(\.environment.rawValue)),
+            .boolArray(places.map(\.allows)),
+        ]
+    }
+
+    /// Tenant, then the registrations.
+    func rows(_ tenant: TenantID) -> [PGValue] {
+        [
+            .text(tenant), .textArray(ordered.map(\.key.match.text)), .textArray(ordered.map(\.key.activity.text)),
+            .textArray(ordered.map(\.registration.token.text)),
+            .textArray(ordered.map(\.registration.environment.rawValue)),
+            .boolArray(ordered.map(\.registration.allowsFrequentUpdates)),
+            .textArray(ordered.map(\.registration.device?.text)),
+        ]
     }
 }

@@ -186,7 +186,8 @@ extension ClaimedTarget {
             backoff: Int(row.int(9)),
             counts: TurnCounts(row, from: 26)
         )
-        channel = row.isNull(35) ? nil : (MatchState(row, from: 35), ChannelRecord(row, from: 67))
+        let match = 26 + TurnCounts.columnCount
+        channel = row.isNull(match) ? nil : (MatchState(row, from: match), ChannelRecord(row, from: match + 32))
     }
 
     fileprivate var rank: Int { (record.isUrgent ? 0 : 2) + (record.key.kind == .channel ? 0 : 1) }

@@ -1,9 +1,10 @@
-internal import APNsProtocol
+package import APNsProtocol
 package import Core
 internal import PostgreSQL
 
+// Claiming stragglers, and what is known of them.
 extension Store {
-    /// Claims the stragglers that are due, longest due first, urgent ones before others.
+    /// Claims the stragglers that are due, longest due first.
     ///
     /// A claim moves the due time ahead: if this process dies, they are due again then.
     /// - Returns: The claimed, and when the next one becomes due.
@@ -19,23 +20,11 @@ extension Store {
                     WITH due AS (
                         SELECT tenant_id, match_id, activity FROM stragglers WHERE due_at <= now()
                         ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
-                    ), taken AS (
-                        UPDATE stragglers s SET due_at = now() + make_interval(secs => $2)
-                        FROM due d WHERE (s.tenant_id, s.match_id, s.activity) = (d.tenant_id, d.match_id, d.activity)
-                        RETURNING s.*
                     )
-                    SELECT s.tenant_id, s.match_id, s.activity, a.row_no, a.token, a.environment, a.cadence, a.shard,
-                           s.version, s.urgent, s.alert_version, s.attempts, s.due_at,
-                           coalesce(t.reached_version, 0), a.registered_at
-                    FROM taken s
-                    CROSS JOIN LATERAL (
-                        SELECT * FROM activities x WHERE (x.tenant_id, x.match_id, x.activity)
-                            = (s.tenant_id, s.match_id, s.activity) LIMIT 1) a
-                    LEFT JOIN LATERAL (
-                        SELECT reached_version FROM targets x
-                        WHERE (x.tenant_id, x.match_id, x.kind, x.environment, x.cadence, x.shard)
-                            = (s.tenant_id, s.match_id, 'tokens', a.environment, a.cadence, a.shard) LIMIT 1) t ON true
-                    WHERE a.refused_reason IS NULL
+                    UPDATE stragglers s SET due_at = now() + make_interval(secs => $2)
+                    FROM due d WHERE (s.tenant_id, s.match_id, s.activity) = (d.tenant_id, d.match_id, d.activity)
+                    RETURNING s.tenant_id, s.match_id, s.activity, s.environment, s.cadence, s.shard, s.version,
+                        s.urgent, s.alert_version, s.attempts, s.due_at, s.is_handed
                     """,
                     [.int(limit), .seconds(lease)]
                 ),
@@ -52,93 +41,145 @@ extension Store {
             let match = row.matchKey(0)
             return ClaimedStraggler(
                 match: match,
-                row: TokenRow(
-                    number: row.int(3),
-                    activity: row.wrapped(2),
-                    token: row.wrapped(4),
-                    registeredAt: row.moment(14)
-                ),
+                activity: row.wrapped(2),
                 target: TargetKey(
                     match: match,
                     kind: .tokens,
-                    environment: row.value(5),
-                    cadence: row.value(6),
-                    shard: Int(row.int(7))
+                    environment: row.value(3),
+                    cadence: row.value(4),
+                    shard: Int(row.int(5))
                 ),
-                version: row.int(8),
-                isUrgent: row.bool(9),
-                alertVersion: row.int(10),
-                attempts: Int(row.int(11)),
-                claimedUntil: row.timestamp(12),
-                sweptVersion: row.int(13)
+                version: row.int(6),
+                isUrgent: row.bool(7),
+                alertVersion: row.int(8),
+                attempts: Int(row.int(9)),
+                isHanded: row.bool(11),
+                claimedUntil: row.timestamp(10)
             )
         }
         return (claimed, results[1].first?.optionalInt(0).map { .milliseconds(max(0, $0)) })
     }
 
-    /// Writes what became of claimed stragglers of one match.
+    /// Reads a match, and what decides about claimed stragglers of it, as of the match's stamp.
     ///
-    /// - Parameters:
-    ///   - match: Whose they are.
-    ///   - done: Deleted, unless a newer failure or registration has armed them again since.
-    ///   - ended: Activities that got their `end`: nothing will be sent to them any more.
-    ///   - result: Dead and refused tokens, and those to be tried again.
-    ///   - turns: Counts to add, per shard.
-    ///   - deadline: For the one round trip.
-    /// - Throws: ``StoreError``.
-    package func finishStragglers(
+    /// - Returns: nil if the match is not there, or was stamped between the two reads. Stragglers without a row have
+    ///   nothing to be sent to any more.
+    package func readStragglers(
+        _ claimed: [ClaimedStraggler],
         of match: MatchKey,
-        done: [ClaimedStraggler],
-        ended: [ActivityID] = [],
-        result: PageResult,
-        turns: [(target: TargetKey, turn: TurnRecord)],
+        in environment: APNsEnvironment,
         by deadline: ContinuousClock.Instant
-    ) async throws(StoreError) {
-        var statements: [PGStatement] = []
-        if !done.isEmpty {
-            statements.append(
+    ) async throws(StoreError) -> (state: MatchState, rows: [ActivityID: StragglerRow])? {
+        let results = try await pipeline(
+            [
+                MatchState.statement(match, environment),
                 PGStatement(
-                    """
-                    DELETE FROM stragglers WHERE ctid = ANY (ARRAY(
-                        SELECT s.ctid FROM unnest($3::text[], $4::timestamptz[]) AS d (activity, claimed_until)
-                        CROSS JOIN LATERAL (
-                            SELECT ctid, due_at FROM stragglers
-                            WHERE tenant_id = $1 AND match_id = $2 AND activity = d.activity LIMIT 1 FOR UPDATE) s
-                        WHERE s.due_at = d.claimed_until))
-                    """,
-                    match.parameters + [
-                        .textArray(done.map(\.row.activity.text)), .timestampArray(done.map(\.claimedUntil)),
-                    ]
-                )
-            )
-        }
-        statements += outcomeStatements(result, of: match)
-        if !ended.isEmpty {
-            statements.append(
-                PGStatement(
-                    """
-                    DELETE FROM activities WHERE ctid = ANY (ARRAY(
-                        SELECT a.ctid FROM unnest($3::text[]) AS d (activity)
-                        CROSS JOIN LATERAL (\(Self.activity("d.activity", isLocked: true))) a))
-                    """,
-                    match.parameters + [.textArray(ended.map(\.text))]
-                )
-            )
-        }
-        statements += turns.map { $0.turn.stragglerStatement(of: $0.target) }
-        guard !statements.isEmpty else { return }
-        _ = try await pipeline(statements, by: deadline)
-    }
-
-    /// Forgets stragglers whose activity is gone or set aside: nothing claims them.
-    package func pruneStragglers(by deadline: ContinuousClock.Instant) async throws(StoreError) {
-        _ = try await query(
-            """
-            DELETE FROM stragglers s WHERE s.first_at < now() - interval '1 minute' AND NOT EXISTS (
-                SELECT FROM (SELECT refused_reason FROM activities x WHERE (x.tenant_id, x.match_id, x.activity)
-                    = (s.tenant_id, s.match_id, s.activity) LIMIT 1) a WHERE a.refused_reason IS NULL)
-            """,
+                    Self.stragglerRowsSQL,
+                    match.parameters + [.textArray(claimed.map(\.activity.text)), .text(environment.rawValue)]
+                ),
+            ],
             by: deadline
         )
+        guard let found = results[0].first else { return nil }
+        let state = MatchState(found)
+        var rows: [ActivityID: StragglerRow] = [:]
+        for row in results[1] {
+            guard row.int(10) == state.stampedVersion else { return nil }
+            let straggler = StragglerRow(row)
+            rows[straggler.row.activity] = straggler
+        }
+        return (state, rows)
+    }
+
+    private static let stragglerRowsSQL = """
+        WITH m AS MATERIALIZED (\(stampSQL))
+        SELECT a.row_no, a.activity, a.token, a.registered_at, a.cadence,
+               \(isSeen("stamp_snapshot")) AND t.made_version < (SELECT version FROM m),
+               \(isSeen("alert_snapshot")) AND t.made_version < s.alert_version,
+               NOT coalesce(touchline_passed(o, s.alert_version, s.doubt_row), true),
+               coalesce(t.lease_until > now() OR t.due_at <= now() + interval '1 second' OR t.backoff > 0, false),
+               a.registered_at < now() - interval '8 hours', (SELECT stamped_version FROM m),
+               s.version, s.urgent, s.alert_version, s.attempts, t.urgent_at, t.routine_at,
+               coalesce(t.reached_version >= (SELECT version FROM m), false)
+        FROM unnest($3::text[]) AS d (activity)
+        CROSS JOIN LATERAL (\(activity("d.activity"))) a
+        CROSS JOIN LATERAL (
+            SELECT * FROM stragglers WHERE tenant_id = $1 AND match_id = $2 AND activity = d.activity LIMIT 1) s
+        LEFT JOIN targets t ON (t.tenant_id, t.match_id, t.kind, t.environment, t.cadence, t.shard)
+            = ($1, $2, 'tokens', a.environment, a.cadence, a.shard)
+        LEFT JOIN targets o ON (o.tenant_id, o.match_id, o.kind, o.environment, o.cadence, o.shard)
+            = ($1, $2, 'tokens', a.environment, s.doubt_cadence, s.doubt_shard)
+        WHERE a.refused_reason IS NULL AND a.environment = $4
+        """
+
+    /// One row of the match `$1`, `$2`: its versions, and what their stamps have seen. To be `m`.
+    static let stampSQL = """
+        SELECT version, stamped_version, stamp_snapshot, alert_snapshot,
+               pg_snapshot_xmax(pg_current_snapshot())::xid8 AS next_xid
+        FROM matches WHERE tenant_id = $1 AND match_id = $2
+        """
+
+    /// Whether a stamp of `m` has seen the registration of the activity `a`. One that seems to lie in the future was made
+    /// before the database was restored from a dump.
+    static func isSeen(_ snapshot: String) -> String {
+        """
+        (coalesce(pg_visible_in_snapshot(a.registered_xid, (SELECT \(snapshot) FROM m)), true)
+            OR a.registered_xid >= (SELECT next_xid FROM m))
+        """
+    }
+
+    /// Takes rows over from the sweep of the newest version: it sends to them no more, if it has not read them yet.
+    package func takeOver(
+        _ activities: [ActivityID],
+        of match: MatchKey,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) {
+        _ = try await query(
+            """
+            UPDATE activities SET registered_xid = pg_current_xact_id() WHERE ctid = ANY (ARRAY(
+                SELECT a.ctid FROM unnest($3::text[]) AS d (activity)
+                CROSS JOIN LATERAL (\(Self.activity("d.activity", isLocked: true))) a))
+            """,
+            match.parameters + [.textArray(activities.map(\.text))],
+            by: deadline
+        )
+    }
+
+    /// Forgets stragglers whose activity is gone or set aside: nothing sends to them.
+    package func pruneStragglers(by deadline: ContinuousClock.Instant) async throws(StoreError) {
+        let statement = Self.forgetStragglers(
+            where: """
+                first_at < now() - interval '1 minute' AND NOT EXISTS (
+                    SELECT FROM (SELECT refused_reason FROM activities x WHERE (x.tenant_id, x.match_id, x.activity)
+                        = (s.tenant_id, s.match_id, s.activity) LIMIT 1) a WHERE a.refused_reason IS NULL)
+                """,
+            []
+        )
+        _ = try await query(statement.sql, statement.parameters, by: deadline)
+    }
+}
+
+extension StragglerRow {
+    fileprivate init(_ row: PGRow) {
+        self.row = TokenRow(
+            number: row.int(0),
+            activity: row.wrapped(1),
+            token: row.wrapped(2),
+            registeredAt: row.moment(3)
+        )
+        cadence = row.value(4)
+        facts = StragglerFacts(
+            version: row.int(11),
+            isUrgent: row.bool(12),
+            alertVersion: row.int(13),
+            attempts: Int(row.int(14)),
+            isCovered: row.optionalBool(5) ?? false,
+            hearsFromSweep: row.optionalBool(6) ?? false,
+            isInDoubt: row.bool(7),
+            isSwept: row.bool(17),
+            isSweepNear: row.bool(8),
+            isExpired: row.bool(9)
+        )
+        pacing = row.isNull(15) ? PacingRecord() : PacingRecord(row, from: 15)
     }
 }

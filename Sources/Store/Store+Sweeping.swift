@@ -14,8 +14,15 @@ package struct TokenRow: Sendable {
 /// What a sweep reads for one page.
 package struct TokenPage: Sendable {
     package let state: MatchState
+    /// What the sweep sends to: rows whose registration the version's stamp has seen. All others are stragglers'.
     package let rows: [TokenRow]
+    /// How many at the end of `rows` registered after the alert's stamp: they have it from a straggler, if at all.
+    package let quiet: Int
+    /// Live Activities last eight hours: these are no more.
+    package let expired: [TokenRow]
     package let page: Sweep.Page
+    /// The match got another stamp between the two reads: to be read again.
+    package let isTorn: Bool
 }
 
 /// What a page's outcomes leave to be written.
@@ -23,7 +30,9 @@ package struct PageResult: Sendable {
     /// APNs called them dead, as of that moment; nil: now.
     package var dead: [(row: TokenRow, asOf: Moment?)] = []
     package var refused: [(row: TokenRow, reason: String)] = []
-    package var stragglers: [Straggler] = []
+    package var handedOver: [HandedOver] = []
+    /// Who got the alert of this version with the page, of rows in that range of the target's: nobody else is to bring it.
+    package var alerted: (target: TargetKey, version: Int64, range: Sweep.Range, activities: [ActivityID])?
 
     package init() {}
 }
@@ -32,8 +41,7 @@ package struct PageResult: Sendable {
 extension Store {
     /// Reads the match, then the page's rows, then the highest row number, in one round trip.
     ///
-    /// In this order: a row that is in no page was committed after this match's version was, and its registration
-    /// compared itself with that version.
+    /// In this order, once the match has its stamp: what the stamp has seen of the range is in the page.
     /// - Returns: nil if the match is not there.
     package func readPage(
         of target: TargetKey,
@@ -51,7 +59,11 @@ extension Store {
                 Self.byIndexOrder,
                 PGStatement(
                     """
-                    SELECT row_no, activity, token, registered_at FROM activities
+                    WITH m AS MATERIALIZED (\(Self.stampSQL))
+                    SELECT row_no, activity, token, registered_at, \(Self.isSeen("stamp_snapshot")),
+                           \(Self.isSeen("alert_snapshot")), registered_at < now() - interval '8 hours',
+                           (SELECT stamped_version FROM m)
+                    FROM activities a
                     WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND shard = $5
                       AND refused_reason IS NULL AND row_no > $6 AND row_no <= $7
                     ORDER BY row_no LIMIT $8
@@ -71,23 +83,41 @@ extension Store {
             by: deadline
         )
         guard let match = results[0].first else { return nil }
-        let rows = results[2].map { row in
-            TokenRow(
+        let state = MatchState(match)
+        var isTorn = false
+        var (rows, quiet, expired): ([TokenRow], [TokenRow], [TokenRow]) = ([], [], [])
+        rows.reserveCapacity(results[2].count)
+        var lastRow: Int64?
+        for row in results[2] {
+            let token = TokenRow(
                 number: row.int(0),
                 activity: row.wrapped(1),
                 token: row.wrapped(2),
                 registeredAt: row.moment(3)
             )
+            lastRow = token.number
+            if row.int(7) != state.stampedVersion { isTorn = true }
+            guard row.bool(4) else { continue }
+            if row.bool(6) {
+                expired.append(token)
+            } else if row.bool(5) {
+                rows.append(token)
+            } else {
+                quiet.append(token)
+            }
         }
         return TokenPage(
-            state: MatchState(match),
-            rows: rows,
+            state: state,
+            rows: rows + quiet,
+            quiet: quiet.count,
+            expired: expired,
             page: Sweep.Page(
                 range: range,
-                lastRow: rows.last?.number,
-                isFull: rows.count == limit,
+                lastRow: lastRow,
+                isFull: results[2].count == limit,
                 highestRow: results[3].first?.int(0) ?? 0
-            )
+            ),
+            isTorn: isTorn
         )
     }
 
@@ -125,7 +155,8 @@ extension Store {
         return try await query(statement.sql, statement.parameters, by: deadline).first.map { MatchState($0) }
     }
 
-    /// Gives the newest version its stamp, committed before a byte goes out.
+    /// Gives the newest version its stamp, committed before a byte goes out, and remembers which registrations it has seen:
+    /// those phones are the sweeps', all others stragglers'.
     ///
     /// - Returns: The match with its stamp; nil if another version or another process came in between.
     package func stamp(
@@ -136,7 +167,9 @@ extension Store {
         let result = try await query(
             """
             UPDATE matches
-            SET last_stamp = $3, stamped_version = version,
+            SET last_stamp = $3, stamped_version = version, stamp_snapshot = pg_current_snapshot(),
+                alert_snapshot = CASE WHEN alert_version > stamped_version THEN pg_current_snapshot()
+                    ELSE alert_snapshot END,
                 merged_versions = merged_versions + version - stamped_version - 1
             WHERE tenant_id = $1 AND match_id = $2 AND version = $4 AND stamped_version = $5
             """,
@@ -150,14 +183,23 @@ extension Store {
     ///
     /// What APNs said of tokens is written in any case; the rest only under the lease. It does not wait for the disk: a
     /// crash of the database may take the cursor back, and the page is sent twice, unless ``flush(by:)`` ran since.
+    ///
+    /// - Parameters:
+    ///   - record: The target as it stands.
+    ///   - result: What to do about single tokens.
+    ///   - superseded: What the version came to that the page's is taken up instead of; nil: it is the same.
+    ///   - deadline: For the round trip.
     /// - Returns: false: the lease is lost.
+    /// - Throws: ``StoreError``.
     package func commitPage(
         _ record: TargetRecord,
         _ result: PageResult,
+        superseded: TurnRecord? = nil,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
         let statements =
             [update(record, set: "backoff = 0", [])] + outcomeStatements(result, of: record.key.match)
+            + (superseded.map { [$0.statement(of: record.key, epoch: record.epoch, isSuperseded: true)] } ?? [])
         return try await pipeline(statements, isDurable: false, by: deadline)[0].affectedRows == 1
     }
 
@@ -174,7 +216,8 @@ extension Store {
     /// - Parameters:
     ///   - record: The target as it stands.
     ///   - result: What to do about single tokens.
-    ///   - turn: What is kept of the turn.
+    ///   - turn: What the version came to that the target has reached.
+    ///   - superseded: See ``commitPage(_:_:superseded:by:)``.
     ///   - isDurable: Waits for the disk: else a crash of the database may take the turn's end back, and what it covered is
     ///     sent twice.
     ///   - deadline: For the round trip.
@@ -184,6 +227,7 @@ extension Store {
         _ record: TargetRecord,
         _ result: PageResult,
         turn: TurnRecord,
+        superseded: TurnRecord? = nil,
         isDurable: Bool,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
@@ -200,8 +244,9 @@ extension Store {
                         """,
                     []
                 ),
-                turn.statement(of: record.key, epoch: record.epoch),
-            ] + outcomeStatements(result, of: record.key.match)
+            ] + (superseded.map { [$0.statement(of: record.key, epoch: record.epoch, isSuperseded: true)] } ?? [])
+            + [turn.statement(of: record.key, epoch: record.epoch), turn.mergeStatement(of: record.key)]
+            + outcomeStatements(result, of: record.key.match)
         return try await pipeline(statements, isDurable: isDurable, by: deadline)[1].affectedRows == 1
     }
 
@@ -226,9 +271,9 @@ extension Store {
             update(
                 record,
                 set: """
-                    lease_until = NULL, backoff = $33, \(Self.staysUrgent), due_at = CASE WHEN (SELECT m.version FROM matches m
-                        WHERE m.tenant_id = $1 AND m.match_id = $2) > $34::bigint THEN clock_timestamp()
-                        ELSE clock_timestamp() + make_interval(secs => $35) END
+                    lease_until = NULL, backoff = $\(Self.afterSweep), \(Self.staysUrgent), due_at = CASE WHEN (SELECT m.version FROM matches m
+                        WHERE m.tenant_id = $1 AND m.match_id = $2) > $\(Self.afterSweep + 1)::bigint THEN clock_timestamp()
+                        ELSE clock_timestamp() + make_interval(secs => $\(Self.afterSweep + 2)) END
                     """,
                 [.int(record.backoff), .int(seen), delay.map { .seconds($0) } ?? .null]
             ),
@@ -253,10 +298,14 @@ extension Store {
         PGStatement("SELECT 1 FROM matches WHERE tenant_id = $1 AND match_id = $2 FOR UPDATE", key.parameters)
     }
 
-    /// Sets the sweep, the counts and `assignments`, under the lease. `$8` is the version reached; `more` begins at `$33`.
+    /// The first parameter behind the sweep's and the counts'.
+    private static let afterSweep = 24 + TurnCounts.columnCount
+
+    /// Sets the sweep, the counts and `assignments`, under the lease. `$8` is the version reached; `more` begins at
+    /// ``afterSweep``.
     private func update(_ record: TargetRecord, set assignments: String, _ more: [PGValue]) -> PGStatement {
         let columns = "\(Sweep.columns), \(TurnCounts.columns)"
-        let places = (8...32).map { "$\($0)" }.joined(separator: ", ")
+        let places = (8..<Self.afterSweep).map { "$\($0)" }.joined(separator: ", ")
         return PGStatement(
             """
             UPDATE targets SET (\(columns)) = (\(places)), \(assignments)
@@ -271,8 +320,27 @@ extension Store {
         var statements: [PGStatement] = []
         if !result.dead.isEmpty { statements.append(removeDead(result.dead, of: match)) }
         if !result.refused.isEmpty { statements.append(setAside(result.refused, of: match)) }
-        if !result.stragglers.isEmpty { statements.append(Straggler.statement(result.stragglers, of: match)) }
+        if let alerted = result.alerted, !alerted.activities.isEmpty { statements.append(notAlertedAgain(alerted)) }
+        statements += result.handedOver.map(\.statement)
         return statements
+    }
+
+    /// Phones that took another token while the page was under way have had its alert with the old one.
+    private func notAlertedAgain(
+        _ alerted: (target: TargetKey, version: Int64, range: Sweep.Range, activities: [ActivityID])
+    ) -> PGStatement {
+        PGStatement(
+            """
+            UPDATE stragglers SET alert_version = 0, doubt_row = NULL
+            WHERE tenant_id = $1 AND match_id = $2 AND doubt_row > $3 AND doubt_row <= $4 AND environment = $5
+              AND doubt_cadence = $6 AND doubt_shard = $7 AND alert_version = $8 AND activity = ANY ($9::text[])
+            """,
+            alerted.target.match.parameters + [
+                .int(alerted.range.after), .int(alerted.range.through), .text(alerted.target.environment.rawValue),
+                .text(alerted.target.cadence.rawValue), .int(alerted.target.shard), .int(alerted.version),
+                .textArray(alerted.activities.map(\.text)),
+            ]
+        )
     }
 
     /// One activity of the match `$1`, `$2`, by its key.

@@ -19,39 +19,38 @@ package struct TurnRecord: Sendable {
         self.counts = counts
     }
 
-    /// Written only by who held the lease.
-    func statement(of target: TargetKey, epoch: Int64) -> PGStatement {
-        PGStatement(
+    /// Written only by who held the lease. The line begins where the one before ended.
+    func statement(of target: TargetKey, epoch: Int64, isSuperseded: Bool = false) -> PGStatement {
+        let first = 13
+        return PGStatement(
             """
             INSERT INTO turns (tenant_id, match_id, kind, environment, cadence, shard, from_version, to_version,
-                               priority, accepted_at, \(TurnCounts.columns))
-            SELECT $1, $2, $3, $4, $5, $6::smallint, $7::bigint, $8::bigint, $9::smallint, $10::timestamptz,
-                   $11::integer, $12::integer, $13::integer, $14::integer, $15::integer, $16::integer, $17::integer,
-                   $18::timestamptz, $19::timestamptz
+                               priority, accepted_at, superseded, \(TurnCounts.columns))
+            SELECT $1, $2, $3, $4, $5, $6::smallint, greatest($7::bigint, (
+                       SELECT max(to_version) + 1 FROM turns
+                       WHERE tenant_id = $1 AND match_id = $2 AND kind = $3 AND environment = $4 AND cadence = $5
+                         AND shard = $6::smallint AND to_version < $8::bigint)),
+                   $8, $9::smallint, $10::timestamptz, $11::boolean, \(TurnCounts.casts(from: first))
             WHERE EXISTS (SELECT FROM targets WHERE tenant_id = $1 AND match_id = $2 AND kind = $3
-                AND environment = $4 AND cadence = $5 AND shard = $6::smallint AND lease_epoch = $20)
+                AND environment = $4 AND cadence = $5 AND shard = $6::smallint AND lease_epoch = $12)
             ON CONFLICT DO NOTHING
             """,
-            target.parameters + [.int(from), .int(to), .int(priority), .moment(acceptedAt)] + counts.parameters
-                + [.int(epoch)]
+            target.parameters + [
+                .int(from), .int(to), .int(priority), .moment(acceptedAt), .bool(isSuperseded), .int(epoch),
+            ] + counts.parameters
         )
     }
 
-    /// Adds to what stragglers of the version have come to.
-    func stragglerStatement(of target: TargetKey) -> PGStatement {
-        let sums = TurnCounts.columns.split(separator: ", ").prefix(7).map { "\($0) = t.\($0) + excluded.\($0)" }
-        return PGStatement(
+    /// Phones that the turn's superseded versions had not reached yet got the newest one instead: as many as the last
+    /// round found beyond those.
+    func mergeStatement(of target: TargetKey) -> PGStatement {
+        PGStatement(
             """
-            INSERT INTO turns AS t (tenant_id, match_id, kind, environment, cadence, shard, from_version, to_version,
-                                    priority, accepted_at, \(TurnCounts.columns))
-            VALUES ($1, $2, 'stragglers', $3, $4, 0, $5, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-            ON CONFLICT (tenant_id, match_id, kind, environment, cadence, shard, to_version) DO UPDATE
-            SET \(sums.joined(separator: ", ")), last_push_at = greatest(t.last_push_at, excluded.last_push_at)
+            UPDATE turns SET merged = merged + $9 - wanted, wanted = $9
+            WHERE tenant_id = $1 AND match_id = $2 AND kind = $3 AND environment = $4 AND cadence = $5 AND shard = $6
+              AND to_version >= $7 AND to_version < $8 AND superseded AND wanted < $9
             """,
-            target.match.parameters + [
-                .text(target.environment.rawValue), .text(target.cadence.rawValue), .int(to), .int(priority),
-                .moment(acceptedAt),
-            ] + counts.parameters
+            target.parameters + [.int(from), .int(to), .int(counts.wanted)]
         )
     }
 }
@@ -74,12 +73,17 @@ package struct Delivery: Sendable {
     package let toVersion: Int64
     package let state: State
     package let priority: Int
+    /// Without those that were left to stragglers and are counted there, or wait.
     package let counts: TurnCounts
+    /// Stragglers that the bound of a match left without a push of their own.
+    package let over: Int
     /// Tokens that still get a push of their own.
     package let waiting: Int
     /// From the event's acceptance, milliseconds; nil while nothing was sent.
     package let firstPushMilliseconds: Int64?
     package let lastPushMilliseconds: Int64?
+    /// How long pacing held it back; nil: not at all.
+    package let heldMilliseconds: Int64?
 }
 
 /// What a match's events have come to.
@@ -87,6 +91,8 @@ package struct Deliveries: Sendable {
     package let version: Int64
     package let mergedVersions: Int64
     package let turns: [Delivery]
+    /// Per version and kind of target, oldest first.
+    package let sums: [DeliverySum]
 }
 
 extension Store {
@@ -108,64 +114,73 @@ extension Store {
                     """,
                     match.parameters
                 ),
-                PGStatement(Self.turnsSQL, match.parameters),
+                PGStatement(Self.turnsSQL, match.parameters), PGStatement(Self.waitingSQL, match.parameters),
             ]
         )
         guard let row = results[0].first else { return nil }
-        return Deliveries(version: row.int(0), mergedVersions: row.int(1), turns: results[1].map(Delivery.init))
+        let waiting = results[2].map { row in
+            WaitingStragglers(
+                environment: row.value(0),
+                cadence: row.value(1),
+                shard: Int(row.int(2)),
+                version: row.int(3),
+                count: Int(row.int(4)),
+                handed: Int(row.int(5))
+            )
+        }
+        let lines = results[1].map(DeliveryLine.init)
+        return Deliveries(
+            version: row.int(0),
+            mergedVersions: row.int(1),
+            turns: Delivery.all(lines, waiting),
+            sums: DeliverySum.all(lines, waiting)
+        )
     }
 
-    private static let isNewestTokenLine = "l.kind = 'tokens' AND row_number() OVER newest = 1"
+    /// Versions whose counts do not add up, at most `limit`, each in a sentence: nothing, unless there is a fault in
+    /// Touchline itself. Reads all turns that are kept.
+    package func sumsOff(limit: Int, by deadline: ContinuousClock.Instant) async throws(StoreError) -> [String] {
+        try await query(
+            "SELECT match_id, version, kind, environment, cadence, shard, what FROM touchline_sums_off($1::integer)",
+            [.int(limit)],
+            by: deadline
+        ).map { row in
+            "match \(row.text(0)), version \(row.int(1)), \(row.text(2)) \(row.text(3)) \(row.text(4)) "
+                + "\(row.int(5)): \(row.text(6))"
+        }
+    }
 
-    /// Finished turns, then what runs or waits; stragglers that wait are counted with their shard's newest line.
+    /// Finished turns, then what runs or waits. The cadence is the one that paces: without the app's declaration all are
+    /// standard.
     private static let turnsSQL = """
         WITH lines AS (
             SELECT kind, environment, cadence, shard, from_version, to_version, 'done' AS state, priority,
-                   \(TurnCounts.columns), accepted_at
+                   \(TurnCounts.columns), over, accepted_at
             FROM turns WHERE tenant_id = $1 AND match_id = $2
             UNION ALL
             SELECT t.kind, t.environment, t.cadence, t.shard, t.reached_version + 1,
                    greatest(CASE WHEN t.turn_start IS NULL THEN m.version ELSE t.taken_version END,
                             t.reached_version + 1),
                    CASE WHEN t.lease_until > now() THEN 'sending' ELSE 'waiting' END, t.lap_priority,
-                   t.wanted, t.accepted, t.removed, t.refused, t.given_up, t.resent, t.downgraded, t.first_push_at,
-                   t.last_push_at, m.accepted_at
+                   \(prefixed(TurnCounts.columns)), 0, m.accepted_at
             FROM targets t JOIN matches m USING (tenant_id, match_id)
             WHERE t.tenant_id = $1 AND t.match_id = $2 AND t.due_at IS NOT NULL
               AND (t.turn_start IS NOT NULL OR m.version > t.reached_version)
-        ), waiting AS (
-            SELECT a.environment, a.cadence, a.shard, count(*) AS tokens
-            FROM stragglers s CROSS JOIN LATERAL (\(activity("s.activity"))) a
-            WHERE s.tenant_id = $1 AND s.match_id = $2 GROUP BY 1, 2, 3
         )
         SELECT l.kind, l.environment, l.cadence, l.shard, l.from_version, l.to_version, l.state, l.priority,
-               l.wanted + CASE WHEN \(isNewestTokenLine) THEN coalesce(w.tokens, 0) ELSE 0 END,
-               l.accepted, l.removed, l.refused, l.given_up, l.resent, l.downgraded, l.first_push_at,
-               l.last_push_at,
-               CASE WHEN \(isNewestTokenLine) THEN coalesce(w.tokens, 0) ELSE 0 END,
+               \(TurnCounts.columns), l.over,
                (extract(epoch FROM l.first_push_at - l.accepted_at) * 1000)::bigint,
-               (extract(epoch FROM l.last_push_at - l.accepted_at) * 1000)::bigint
-        FROM lines l LEFT JOIN waiting w USING (environment, cadence, shard)
-        WINDOW newest AS (PARTITION BY l.kind, l.environment, l.cadence, l.shard ORDER BY l.to_version DESC)
+               (extract(epoch FROM l.last_push_at - l.accepted_at) * 1000)::bigint,
+               (extract(epoch FROM l.first_push_at - l.held_at) * 1000)::bigint,
+               coalesce(a.frequent_updates_declared, false)
+        FROM lines l
+        LEFT JOIN matches m ON m.tenant_id = $1 AND m.match_id = $2
+        LEFT JOIN apps a ON a.tenant_id = $1 AND a.bundle = m.bundle AND a.environment = l.environment
         ORDER BY l.to_version, l.kind, l.environment, l.cadence, l.shard
         """
-}
 
-extension Delivery {
-    fileprivate init(_ row: PGRow) {
-        let stored = row.text(0)
-        isOfStragglers = stored == "stragglers"
-        kind = stored == TargetKind.channel.rawValue ? .channel : .tokens
-        environment = row.value(1)
-        cadence = row.value(2)
-        shard = Int(row.int(3))
-        fromVersion = row.int(4)
-        toVersion = row.int(5)
-        state = row.value(6)
-        priority = Int(row.int(7))
-        counts = TurnCounts(row, from: 8)
-        waiting = Int(row.int(17))
-        firstPushMilliseconds = row.optionalInt(18)
-        lastPushMilliseconds = row.optionalInt(19)
-    }
+    private static let waitingSQL = """
+        SELECT environment, cadence, shard, version, count(*), count(*) FILTER (WHERE is_handed) FROM stragglers
+        WHERE tenant_id = $1 AND match_id = $2 GROUP BY 1, 2, 3, 4
+        """
 }

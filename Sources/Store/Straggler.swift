@@ -1,69 +1,81 @@
+internal import APNsProtocol
 package import Core
 package import PostgreSQL
 
-/// A token that needs a later push of its own, as it is written down.
+/// A failure of a sweep's page, to be left to a push of its own.
 package struct Straggler: Sendable {
     package let activity: ActivityID
-    /// The version that it failed to get.
-    package let version: Int64
-    package let isUrgent: Bool
-    /// The alert that it has not had; 0: none.
-    package let alertVersion: Int64
-    package let attempts: Int
     package let delay: Duration
 
-    package init(
-        activity: ActivityID,
-        version: Int64,
-        isUrgent: Bool,
-        alertVersion: Int64,
-        attempts: Int,
-        delay: Duration
-    ) {
+    package init(activity: ActivityID, delay: Duration) {
         self.activity = activity
+        self.delay = delay
+    }
+}
+
+/// The failures of one page.
+package struct HandedOver: Sendable {
+    package let target: TargetKey
+    /// The version that they failed to get.
+    package let version: Int64
+    package let isUrgent: Bool
+    /// The alert that went with it; 0: none.
+    package let alertVersion: Int64
+    package let stragglers: [Straggler]
+
+    package init(target: TargetKey, version: Int64, isUrgent: Bool, alertVersion: Int64, stragglers: [Straggler]) {
+        self.target = target
         self.version = version
         self.isUrgent = isUrgent
         self.alertVersion = alertVersion
-        self.attempts = attempts
-        self.delay = delay
+        self.stragglers = stragglers
     }
 
     /// A token has one straggler at most: the newer failure stands for the older one, and an alert not had is kept.
-    static func statement(_ stragglers: [Straggler], of match: MatchKey) -> PGStatement {
+    var statement: PGStatement {
         PGStatement(
-            """
-            INSERT INTO stragglers AS s (tenant_id, match_id, activity, version, urgent, alert_version, attempts,
-                                         due_at)
-            SELECT $1, $2, n.activity, n.version, n.urgent, n.alert_version, n.attempts,
-                   clock_timestamp() + make_interval(secs => n.delay / 1000.0)
-            FROM unnest($3::text[], $4::bigint[], $5::boolean[], $6::bigint[], $7::smallint[], $8::bigint[])
-                AS n (activity, version, urgent, alert_version, attempts, delay)
-            CROSS JOIN LATERAL (\(Store.activity("n.activity"))) a
-            ON CONFLICT (tenant_id, match_id, activity) DO UPDATE
-            SET version = excluded.version, urgent = excluded.urgent OR s.urgent, attempts = excluded.attempts,
-                alert_version = greatest(s.alert_version, excluded.alert_version), due_at = excluded.due_at
-            """,
-            match.parameters + [
-                .textArray(stragglers.map(\.activity.text)), .int8Array(stragglers.map(\.version)),
-                .boolArray(stragglers.map(\.isUrgent)), .int8Array(stragglers.map(\.alertVersion)),
-                .int8Array(stragglers.map { Int64($0.attempts) }),
-                .int8Array(stragglers.map(\.delay.wholeMilliseconds)),
+            "SELECT touchline_hand_over($1, $2, $3, $4, $5::smallint, $6, $7, $8, $9::text[], $10::bigint[], $11::integer)",
+            target.match.parameters + [
+                .text(target.environment.rawValue), .text(target.cadence.rawValue), .int(target.shard), .int(version),
+                .bool(isUrgent), .int(alertVersion), .textArray(stragglers.map(\.activity.text)),
+                .int8Array(stragglers.map(\.delay.wholeMilliseconds)), .int(Store.mostStragglers),
             ]
         )
     }
 }
 
-/// A straggler that this process has claimed, with its token.
+/// A straggler that this process has claimed.
 package struct ClaimedStraggler: Sendable {
     package let match: MatchKey
-    package let row: TokenRow
+    package let activity: ActivityID
+    /// The line that it is counted with.
     package let target: TargetKey
     package let version: Int64
     package let isUrgent: Bool
     package let alertVersion: Int64
+    /// How often it has failed: 0 if it stands for a registration that nothing was sent to yet.
     package let attempts: Int
+    /// A sweep failed to bring it the version.
+    package let isHanded: Bool
     /// Until when the claim holds; it is also the mark that the claim is still ours.
     package let claimedUntil: PGTimestamp
-    /// The version that its shard has reached by sweeping since.
-    package let sweptVersion: Int64
+}
+
+/// What is known of a straggler's phone at the moment when it is to be sent to.
+package struct StragglerRow: Sendable {
+    package let row: TokenRow
+    package let facts: StragglerFacts
+    /// Of the shard that the phone is in.
+    package let cadence: Cadence
+    package let pacing: PacingRecord
+}
+
+/// What a straggler's push came to.
+package enum StragglerEnd: String, Sendable {
+    case accepted
+    case removed
+    case refused
+    case givenUp = "given_up"
+    /// A newer version stands for it, that a sweep brings or has brought.
+    case merged
 }

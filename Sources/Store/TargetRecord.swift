@@ -45,11 +45,25 @@ package struct TurnCounts: Equatable, Sendable {
     package var resent = 0
     /// Key pushes that went at priority 5.
     package var downgraded = 0
+    /// Phones that a newer version reached instead.
+    package var merged = 0
+    /// Left to a push of their own, and counted with those.
+    package var handed = 0
+    /// Since when pacing has held the version back; nil: it has not.
+    package var heldAt: Moment?
     /// The database's clock.
     package var firstPushAt: Moment?
     package var lastPushAt: Moment?
 
     package init() {}
+
+    /// Pacing holds the version back that is next, from now on if it does not already.
+    package mutating func hold(since now: Moment) {
+        guard let heldAt, heldAt > lastPushAt ?? Moment(milliseconds: 0) else {
+            self.heldAt = now
+            return
+        }
+    }
 
     package static func += (left: inout TurnCounts, right: TurnCounts) {
         left.wanted += right.wanted
@@ -59,14 +73,26 @@ package struct TurnCounts: Equatable, Sendable {
         left.givenUp += right.givenUp
         left.resent += right.resent
         left.downgraded += right.downgraded
+        left.merged += right.merged
+        left.handed += right.handed
+        left.heldAt = [left.heldAt, right.heldAt].compactMap { $0 }.min()
         left.firstPushAt = [left.firstPushAt, right.firstPushAt].compactMap { $0 }.min()
         left.lastPushAt = [left.lastPushAt, right.lastPushAt].compactMap { $0 }.max()
     }
 }
 
 extension TurnCounts {
-    static let columns =
-        "wanted, accepted, removed, refused, given_up, resent, downgraded, first_push_at, last_push_at"
+    static let columns = """
+        wanted, accepted, removed, refused, given_up, resent, downgraded, merged, handed, held_at, first_push_at, \
+        last_push_at
+        """
+    static let columnCount = 12
+
+    /// ``columns`` as parameters from `first` on, each with its type.
+    static func casts(from first: Int) -> String {
+        let types = Array(repeating: "integer", count: 9) + Array(repeating: "timestamptz", count: 3)
+        return types.enumerated().map { "$\(first + $0)::\($1)" }.joined(separator: ", ")
+    }
 
     init(_ row: PGRow, from column: Int) {
         wanted = Int(row.int(column))
@@ -76,14 +102,17 @@ extension TurnCounts {
         givenUp = Int(row.int(column + 4))
         resent = Int(row.int(column + 5))
         downgraded = Int(row.int(column + 6))
-        firstPushAt = row.optionalMoment(column + 7)
-        lastPushAt = row.optionalMoment(column + 8)
+        merged = Int(row.int(column + 7))
+        handed = Int(row.int(column + 8))
+        heldAt = row.optionalMoment(column + 9)
+        firstPushAt = row.optionalMoment(column + 10)
+        lastPushAt = row.optionalMoment(column + 11)
     }
 
     var parameters: [PGValue] {
         [
             .int(wanted), .int(accepted), .int(removed), .int(refused), .int(givenUp), .int(resent), .int(downgraded),
-            .moment(firstPushAt), .moment(lastPushAt),
+            .int(merged), .int(handed), .moment(heldAt), .moment(firstPushAt), .moment(lastPushAt),
         ]
     }
 }
@@ -111,11 +140,7 @@ extension Sweep {
                 Lap(mark: $0, isUrgent: row.bool(column + 10), priority: Int(row.int(column + 11)))
             },
             alert: mark(12, 13),
-            pacing: PacingRecord(
-                urgentAt: row.textArray(column + 14).compactMap { $0.flatMap { Int64($0) } }
-                    .map(Moment.init(milliseconds:)),
-                routineAt: row.optionalInt(column + 15).map(Moment.init(milliseconds:))
-            )
+            pacing: PacingRecord(row, from: column + 14)
         )
     }
 
@@ -128,5 +153,15 @@ extension Sweep {
             .int(alert?.start), .bool(alert?.wrapped ?? false),
             .int8Array(pacing.urgentAt.map(\.milliseconds)), .int(pacing.routineAt?.milliseconds),
         ]
+    }
+}
+
+extension PacingRecord {
+    /// Columns: `urgent_at`, `routine_at`.
+    init(_ row: PGRow, from column: Int) {
+        self.init(
+            urgentAt: row.textArray(column).compactMap { $0.flatMap { Int64($0) } }.map(Moment.init(milliseconds:)),
+            routineAt: row.optionalInt(column + 1).map(Moment.init(milliseconds:))
+        )
     }
 }

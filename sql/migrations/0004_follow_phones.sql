@@ -8,7 +8,9 @@ CREATE INDEX activities_refused ON activities (tenant_id, match_id) WHERE refuse
 
 ALTER TABLE matches ADD COLUMN stamp_snapshot pg_snapshot;             -- what the newest version's stamp has seen
 ALTER TABLE matches ADD COLUMN alert_snapshot pg_snapshot;             -- the same of the pending alert's version
-ALTER TABLE matches ADD COLUMN stragglers_over bigint NOT NULL DEFAULT 0;  -- that were beyond the bound, hence not made
+
+-- The match's version when the target was made: nothing sweeps that, or an older one, to its tokens.
+ALTER TABLE targets ADD COLUMN made_version bigint NOT NULL DEFAULT 0;
 
 ALTER TABLE apps ADD COLUMN tokens_stopped_at timestamptz;             -- kept until what was refused then is revived
 
@@ -16,10 +18,11 @@ ALTER TABLE apps ADD COLUMN tokens_stopped_at timestamptz;             -- kept u
 -- held_at: since when pacing held the version back.
 ALTER TABLE targets ADD COLUMN merged integer NOT NULL DEFAULT 0, ADD COLUMN handed integer NOT NULL DEFAULT 0,
     ADD COLUMN held_at timestamptz;
--- Here, for stragglers, handed: those of `wanted` that a sweep had handed over. superseded: the sweep took up a newer
--- version before it had come round with this one.
+-- Of stragglers, handed are those of `wanted` that a sweep had handed over, and over those that the bound of a match left
+-- without a push of their own. superseded: a sweep took up a newer version before it had come round with this one.
 ALTER TABLE turns ADD COLUMN merged integer NOT NULL DEFAULT 0, ADD COLUMN handed integer NOT NULL DEFAULT 0,
-    ADD COLUMN held_at timestamptz, ADD COLUMN superseded boolean NOT NULL DEFAULT false;
+    ADD COLUMN over integer NOT NULL DEFAULT 0, ADD COLUMN held_at timestamptz,
+    ADD COLUMN superseded boolean NOT NULL DEFAULT false;
 
 -- The line in `turns` that it is counted with, and whether the sweep's line has it as handed.
 ALTER TABLE stragglers ADD COLUMN environment text NOT NULL DEFAULT 'production';

@@ -14,7 +14,7 @@ extension API {
             [
                 "match": .string(match.match.text), "version": .number(deliveries.version),
                 "merged_versions": .number(deliveries.mergedVersions),
-                "turns": .array(deliveries.turns.map(\.json)),
+                "turns": .array(deliveries.turns.map(\.json)), "sums": .array(deliveries.sums.map(\.json)),
             ]
         )
     }
@@ -30,6 +30,19 @@ extension Delivery {
             "refused": .int(counts.refused), "given_up": .int(counts.givenUp), "waiting": .int(waiting),
             "resent": .int(counts.resent), "priority": .int(priority), "downgraded": .int(counts.downgraded),
             "first_push_ms": .number(firstPushMilliseconds), "last_push_ms": .number(lastPushMilliseconds),
+            "merged": .int(counts.merged), "delayed_ms": .number(heldMilliseconds), "over": .int(over),
+        ]
+    }
+}
+
+extension DeliverySum {
+    fileprivate var json: JSONOutput {
+        [
+            "version": .number(version), "target": .string(kind.rawValue), "registered": .int(registered),
+            "accepted": .int(accepted), "removed": .int(removed), "refused": .int(refused), "given_up": .int(givenUp),
+            "merged": .int(merged), "waiting": .int(waiting), "downgraded": .int(downgraded), "delayed": .int(delayed),
+            "over": .int(over), "first_push_ms": .number(firstPushMilliseconds),
+            "last_push_ms": .number(lastPushMilliseconds), "adds_up": .bool(addsUp),
         ]
     }
 }

@@ -56,6 +56,7 @@ struct ChannelRunner {
             try await release(after: nil, seen: state.head.version)
             return false
         case .wait(let until):
+            record.counts.hold(since: state.now)
             try await release(after: until - state.now, seen: state.head.version)
             return false
         case .send(let plan):

@@ -12,10 +12,24 @@ struct PageReport {
     /// The app's token sends are to stop.
     var stop: String?
 
-    init(_ rows: [TokenRow], _ outcomes: [Outcome], isDowngraded: Bool) {
+    /// - Parameters:
+    ///   - rows: That were sent to.
+    ///   - outcomes: One for each of `rows`.
+    ///   - isDowngraded: They went at priority 5 though the version is key.
+    ///   - expired: Rows whose token is too old to be sent to.
+    ///   - now: The database's clock.
+    init(
+        _ rows: [TokenRow],
+        _ outcomes: [Outcome],
+        isDowngraded: Bool,
+        expired: [TokenRow] = [],
+        now: Moment = Moment(milliseconds: 0)
+    ) {
         precondition(rows.count == outcomes.count, "\(outcomes.count) outcomes of \(rows.count) pushes")
         pushes = rows.count
-        counts.wanted = rows.count
+        counts.wanted = rows.count + expired.count
+        counts.removed = expired.count
+        result.dead = expired.map { ($0, now - Self.tokenLife) }
         counts.downgraded = isDowngraded ? rows.count : 0
         for (row, outcome) in zip(rows, outcomes) {
             if case .accepted = outcome {
@@ -44,6 +58,9 @@ struct PageReport {
         PageVerdict(sent: pushes, failed: failures.count)
     }
 
+    /// A Live Activity is active for eight hours at most.
+    static let tokenLife = Duration.seconds(8 * 3600)
+
     /// Why token sends stop when most tokens are refused.
     static func massRefusal(in environment: APNsEnvironment) -> String {
         "more than half of at least 50 tokens were refused within 5 minutes: check that the app's environment "
@@ -56,21 +73,39 @@ struct PageReport {
     }
 
     /// Leaves each failure to a push of its own, which is counted with that.
-    mutating func leaveStragglers(version: Int64, isUrgent: Bool, alertVersion: Int64) {
-        counts.wanted -= failures.count
-        result.stragglers = failures.map { row, failure in
-            Straggler(
-                activity: row.activity,
+    ///
+    /// - Parameters:
+    ///   - target: Whose page it was.
+    ///   - version: That was sent.
+    ///   - isUrgent: Whether it went by the rules of a key version.
+    ///   - alertVersion: Of the alert that went with it; 0: none.
+    ///   - quiet: Rows that were sent to without it.
+    mutating func handOver(
+        from target: TargetKey,
+        version: Int64,
+        isUrgent: Bool,
+        alertVersion: Int64,
+        quiet: Set<Int64>
+    ) {
+        counts.handed += failures.count
+        let groups = Dictionary(grouping: failures) { quiet.contains($0.row.number) ? 0 : alertVersion }
+        result.handedOver = groups.sorted { $0.key < $1.key }.map { alertVersion, failures in
+            HandedOver(
+                target: target,
                 version: version,
                 isUrgent: isUrgent,
                 alertVersion: alertVersion,
-                attempts: 1,
-                delay: RetryRule.delay(
-                    after: failure,
-                    attempt: 1,
-                    isUrgent: isUrgent,
-                    jitter: RetryRule.jitter(of: row.activity.text, attempt: 1)
-                )
+                stragglers: failures.map { row, failure in
+                    Straggler(
+                        activity: row.activity,
+                        delay: RetryRule.delay(
+                            after: failure,
+                            attempt: 1,
+                            isUrgent: isUrgent,
+                            jitter: RetryRule.jitter(of: row.activity.text, attempt: 1)
+                        )
+                    )
+                }
             )
         }
     }

@@ -10,7 +10,7 @@ struct PushComposition {
     let app: AppState
     let priority: Int
     let isUrgent: Bool
-    let carriesAlert: Bool
+    private(set) var carriesAlert: Bool
 
     /// - Returns: nil if the match's app does not exist.
     init?(_ state: MatchState, priority: Int, isUrgent: Bool, carriesAlert: Bool) {
@@ -22,9 +22,21 @@ struct PushComposition {
         self.carriesAlert = carriesAlert
     }
 
-    /// A push to tokens.
-    func batch(_ rows: [TokenRow], deadline: ContinuousClock.Instant) -> PushBatch {
-        let seed = seed(of: "tokens")
+    /// The same for phones that have the alert from elsewhere, or need none.
+    var withoutAlert: PushComposition {
+        var copy = self
+        copy.carriesAlert = false
+        return copy
+    }
+
+    /// A push to tokens, one for each row. `subject` tells pushes of the same version to the same row apart that are not
+    /// each other's resend.
+    func batch(
+        _ rows: [TokenRow],
+        as subject: String = "tokens",
+        deadline: ContinuousClock.Instant
+    ) -> PushBatch {
+        let seed = seed(of: subject)
         let expiration = PushTiming.tokenExpiration(isEnd: isEnd, staleDate: staleDate, now: state.now)
         return PushBatch(
             lane: lane(.push),

@@ -14,173 +14,201 @@ struct StragglerRunner {
     /// Stragglers of one match that get the same push.
     private struct Group: Hashable {
         let priority: Int
+        let isUrgent: Bool
+        let isDowngraded: Bool
         let carriesAlert: Bool
+        /// A sweep has sent it this version: the same `apns-id` goes again.
+        let isResend: Bool
+    }
+
+    private struct Recipient {
+        let straggler: ClaimedStraggler
+        let row: TokenRow
+        /// Failed pushes of the version that is sent now.
+        let attempts: Int
     }
 
     /// Sends to claimed stragglers of one match in one environment.
     func run(_ claimed: [ClaimedStraggler]) async throws(StoreError) {
         guard let first = claimed.first else { return }
         let environment = first.target.environment
-        guard let read = try await context.store.matchState(first.match, in: environment, by: context.storeDeadline)
-        else { return }
-        guard !read.isBlocked(for: .tokens) else {
-            // The app is paused or stopped.
-            try await postpone(claimed, of: read, for: .seconds(60))
-            return
-        }
-        let state: MatchState
-        switch try await context.stamped(read) {
-        case .stamped(let stamped): state = stamped
-        case .overtaken: return try await run(claimed)
-        case .wait(let duration): return try await postpone(claimed, of: read, for: duration)
-        }
-        var (done, left): ([ClaimedStraggler], [ClaimedStraggler]) = ([], [])
-        for straggler in claimed {
-            // Whom a sweep of the newest version has passed since needs nothing.
-            let isServed = straggler.sweptVersion > straggler.version && straggler.sweptVersion == state.head.version
-            if isServed { done.append(straggler) } else { left.append(straggler) }
-        }
-        try await context.store.finishStragglers(
-            of: state.key,
-            done: done,
-            result: PageResult(),
-            turns: [],
+        let read = try await context.store.readStragglers(
+            claimed,
+            of: first.match,
+            in: environment,
             by: context.storeDeadline
         )
-        let hasAlert = AlertRule.isPending(state.head, now: state.now)
-        let groups = Dictionary(grouping: left) { straggler in
-            Group(
-                priority: straggler.isUrgent || state.head.isEnd ? 10 : 5,
-                carriesAlert: hasAlert && straggler.alertVersion == state.head.alertVersion
-            )
+        guard let (state, rows) = read else { return try await postpone(claimed, for: .milliseconds(20)) }
+        guard !state.isBlocked(for: .tokens), let app = state.app else {
+            // The app is paused or stopped: resuming looks at them at once.
+            return try await postpone(claimed, for: .seconds(60))
         }
-        for (group, stragglers) in groups {
-            try await send(stragglers, as: group, state: state)
+        guard state.isStamped else {
+            switch try await context.stamped(state) {
+            case .stamped, .overtaken: return try await run(claimed)
+            case .wait(let duration): return try await postpone(claimed, for: duration)
+            }
         }
+        try await send(sorted(claimed, rows, state: state, app: app), state: state)
     }
 
-    private func send(
-        _ stragglers: [ClaimedStraggler],
-        as group: Group,
-        state: MatchState
-    ) async throws(StoreError) {
-        let composition = PushComposition(
-            state,
-            priority: group.priority,
-            isUrgent: group.priority == 10,
-            carriesAlert: group.carriesAlert
+    /// Decides on each; whoever is not sent to is done with here.
+    private func sorted(
+        _ claimed: [ClaimedStraggler],
+        _ rows: [ActivityID: StragglerRow],
+        state: MatchState,
+        app: AppState
+    ) async throws(StoreError) -> [Group: [Recipient]] {
+        var groups: [Group: [Recipient]] = [:]
+        var ends: [StragglerEnd: [ClaimedStraggler]] = [:]
+        var (doubtful, takenOver): ([ClaimedStraggler], [ActivityID]) = ([], [])
+        var expired = PageResult()
+        for straggler in claimed {
+            guard let found = rows[straggler.activity] else {
+                ends[.removed, default: []].append(straggler)
+                continue
+            }
+            let facts = found.facts
+            switch StragglerRule.decide(facts, head: state.head, now: state.now) {
+            case .leaveToSweep: ends[.merged, default: []].append(straggler)
+            case .wait: doubtful.append(straggler)
+            case .expire:
+                ends[.removed, default: []].append(straggler)
+                expired.dead.append((found.row, state.now - PageReport.tokenLife))
+            case .send(let isUrgent, let carriesAlert, let takesOver):
+                if takesOver { takenOver.append(straggler.activity) }
+                let attempts = facts.version == state.head.version ? facts.attempts : 0
+                let pace = pace(found, isUrgent: isUrgent, state: state, app: app)
+                let group = Group(
+                    priority: pace.priority,
+                    isUrgent: isUrgent,
+                    isDowngraded: pace.isDowngraded,
+                    carriesAlert: carriesAlert,
+                    isResend: straggler.isHanded && facts.version == state.head.version
+                )
+                groups[group, default: []].append(Recipient(straggler: straggler, row: found.row, attempts: attempts))
+            }
+        }
+        let match = state.key
+        try await context.store.endStragglers(ends, expired, of: match, by: context.storeDeadline)
+        if !doubtful.isEmpty { try await postpone(doubtful, for: StragglerRule.doubt) }
+        if !takenOver.isEmpty {
+            try await context.store.takeOver(takenOver, of: match, by: context.storeDeadline)
+        }
+        return groups
+    }
+
+    /// The rules of the phone's shard hold for a push of its own too, but for the gap: it has not had the version.
+    private func pace(
+        _ found: StragglerRow,
+        isUrgent: Bool,
+        state: MatchState,
+        app: AppState
+    ) -> (priority: Int, isDowngraded: Bool) {
+        guard isUrgent else { return (5, false) }
+        let decision = Pacing.decide(
+            state.head.isEnd ? .end : .key,
+            record: found.pacing,
+            limits: app.limits(for: found.cadence),
+            now: state.now
         )
-        guard let composition else { return }
-        let begin = ContinuousClock.now
-        let batch = composition.batch(stragglers.map(\.row), deadline: begin + context.configuration.pushDeadline * 0.6)
-        let outcomes = await context.pool.send(batch)
-        try await settle(stragglers, outcomes, as: group, state: state, pushedAt: state.now + (.now - begin))
+        guard case .send(let priority, let isDowngraded) = decision else { return (5, false) }
+        return (priority, isDowngraded)
+    }
+
+    private func send(_ groups: [Group: [Recipient]], state: MatchState) async throws(StoreError) {
+        for (group, recipients) in groups {
+            let composition = PushComposition(
+                state,
+                priority: group.priority,
+                isUrgent: group.isUrgent,
+                carriesAlert: group.carriesAlert
+            )
+            guard let composition else { return }
+            let begin = ContinuousClock.now
+            let batch = composition.batch(
+                recipients.map(\.row),
+                as: group.isResend ? "tokens" : "registered",
+                deadline: begin + context.configuration.pushDeadline * 0.6
+            )
+            let outcomes = await context.pool.send(batch)
+            try await settle(recipients, outcomes, as: group, state: state, took: .now - begin)
+        }
     }
 
     private func settle(
-        _ stragglers: [ClaimedStraggler],
+        _ recipients: [Recipient],
         _ outcomes: [Outcome],
         as group: Group,
         state: MatchState,
-        pushedAt: Moment
+        took: Duration
     ) async throws(StoreError) {
-        let report = PageReport(stragglers.map(\.row), outcomes, isDowngraded: false)
-        var result = report.result
-        let failures = Dictionary(uniqueKeysWithValues: report.failures.map { ($0.row.number, $0.failure) })
-        var counts: [TargetKey: TurnCounts] = [:]
-        var done: [ClaimedStraggler] = []
-        var ended: [ActivityID] = []
-        for (straggler, outcome) in zip(stragglers, outcomes) {
-            var count = TurnCounts()
-            count.wanted = 1
-            count.firstPushAt = pushedAt
-            count.lastPushAt = pushedAt
+        var page = PageReport(recipients.map(\.row), outcomes, isDowngraded: group.isDowngraded)
+        let failures = Dictionary(uniqueKeysWithValues: page.failures.map { ($0.row.number, $0.failure) })
+        let removed = Set(page.result.dead.map(\.row.number))
+        var report = StragglerReport(
+            version: state.head.version,
+            priority: group.priority,
+            isDowngraded: group.isDowngraded,
+            acceptedAt: state.acceptedAt,
+            firstPushAt: state.now,
+            lastPushAt: state.now + took
+        )
+        var stopped: [ClaimedStraggler] = []
+        for (recipient, outcome) in zip(recipients, outcomes) {
+            let straggler = recipient.straggler
             switch Disposition(outcome) {
             case .accepted:
-                count.accepted = 1
-                if state.head.isEnd { ended.append(straggler.row.activity) }
-            case .removeToken: count.removed = 1
-            case .setTokenAside: count.refused = 1
-            case .checkChannel, .giveUp: count.givenUp = 1
-            case .stopApp: continue
+                report.ends[.accepted, default: []].append(straggler)
+                if state.head.isEnd { report.ended.append(straggler.activity) }
+            case .removeToken:
+                let end: StragglerEnd = removed.contains(recipient.row.number) ? .removed : .givenUp
+                report.ends[end, default: []].append(straggler)
+            case .setTokenAside: report.ends[.refused, default: []].append(straggler)
+            case .checkChannel, .giveUp: report.ends[.givenUp, default: []].append(straggler)
+            case .stopApp: stopped.append(straggler)
             case .retry:
-                count.resent = 1
-                if straggler.attempts >= RetryRule.attempts {
-                    count.givenUp = 1
-                } else if let failure = failures[straggler.row.number] {
-                    count.wanted = 0
-                    result.stragglers.append(again(straggler, failure, as: group, state: state))
-                    counts[straggler.target, default: TurnCounts()] += count
+                guard let failure = failures[recipient.row.number], recipient.attempts + 1 < RetryRule.attempts else {
+                    report.ends[.givenUp, default: []].append(straggler)
                     continue
                 }
+                report.retries.append(retry(recipient, failure, as: group))
             }
-            done.append(straggler)
-            counts[straggler.target, default: TurnCounts()] += count
         }
-        if let reason = report.stop, let app = state.app {
-            try await context.store.stop(.tokens, of: app.key, because: reason, by: context.storeDeadline)
-        }
-        try await context.store.finishStragglers(
-            of: state.key,
-            done: done,
-            ended: ended,
-            result: result,
-            turns: counts.map { target, counts in
-                (target, turn(counts, of: state, priority: group.priority))
-            },
-            by: context.storeDeadline
-        )
+        report.result = page.result
+        try await stopIfNeeded(&page, of: state)
+        try await context.store.finishStragglers(of: state.key, report, by: context.storeDeadline)
+        if !stopped.isEmpty { try await postpone(stopped, for: .seconds(60)) }
     }
 
-    private func again(
-        _ straggler: ClaimedStraggler,
+    private func stopIfNeeded(_ page: inout PageReport, of state: MatchState) async throws(StoreError) {
+        guard let app = state.app?.key else { return }
+        if page.stop == nil, context.note(page, of: app, at: state.now) {
+            page.stop = PageReport.massRefusal(in: app.environment)
+        }
+        guard let reason = page.stop else { return }
+        context.forgetRefusals(of: app)
+        try await context.store.stop(.tokens, of: app, because: reason, by: context.storeDeadline)
+    }
+
+    private func retry(
+        _ recipient: Recipient,
         _ failure: RetryRule.Failure,
-        as group: Group,
-        state: MatchState
-    ) -> Straggler {
-        Straggler(
-            activity: straggler.row.activity,
-            version: state.head.version,
-            isUrgent: straggler.isUrgent,
-            alertVersion: group.carriesAlert ? straggler.alertVersion : 0,
-            attempts: straggler.attempts + 1,
-            delay: RetryRule.delay(after: failure, attempt: straggler.attempts + 1, isUrgent: straggler.isUrgent)
+        as group: Group
+    ) -> (straggler: ClaimedStraggler, attempts: Int, carriesAlert: Bool, delay: Duration) {
+        let attempts = recipient.attempts + 1
+        let delay = RetryRule.delay(
+            after: failure,
+            attempt: attempts,
+            isUrgent: group.isUrgent,
+            jitter: RetryRule.jitter(of: recipient.straggler.activity.text, attempt: attempts)
         )
-    }
-
-    private func turn(_ counts: TurnCounts, of state: MatchState, priority: Int) -> TurnRecord {
-        TurnRecord(
-            from: state.head.version,
-            to: state.head.version,
-            priority: priority,
-            acceptedAt: state.acceptedAt,
-            counts: counts
-        )
+        return (recipient.straggler, attempts, group.carriesAlert, delay)
     }
 
     /// They are looked at again after a while, as they are.
-    private func postpone(
-        _ claimed: [ClaimedStraggler],
-        of state: MatchState,
-        for duration: Duration
-    ) async throws(StoreError) {
-        var result = PageResult()
-        result.stragglers = claimed.map { straggler in
-            Straggler(
-                activity: straggler.row.activity,
-                version: straggler.version,
-                isUrgent: straggler.isUrgent,
-                alertVersion: straggler.alertVersion,
-                attempts: straggler.attempts,
-                delay: duration
-            )
-        }
-        try await context.store.finishStragglers(
-            of: state.key,
-            done: [],
-            result: result,
-            turns: [],
-            by: context.storeDeadline
-        )
+    private func postpone(_ claimed: [ClaimedStraggler], for duration: Duration) async throws(StoreError) {
+        guard let first = claimed.first else { return }
+        try await context.store.postponeStragglers(claimed, of: first.match, for: duration, by: context.storeDeadline)
     }
 }

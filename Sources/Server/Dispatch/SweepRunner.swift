@@ -27,6 +27,8 @@ struct SweepRunner {
     private var ending: Ending?
     /// A page is to be sent again, and with it those behind.
     private var hasKeptCursor = false
+    /// When the event of the version that is being sent was accepted; nil before this process has committed a page of it.
+    private var takenAcceptedAt: Moment?
     /// The newest version that was looked at.
     private var seenVersion: Int64 = 0
 
@@ -45,6 +47,10 @@ struct SweepRunner {
         let plan: Sweep.Plan
         let state: MatchState
         let rows: [TokenRow]
+        /// How many at the end of `rows` are sent to without the alert that the others get.
+        let quiet: Int
+        let expired: [TokenRow]
+        let range: Sweep.Range
         let composition: PushComposition
         let readAt: ContinuousClock.Instant
     }
@@ -206,6 +212,7 @@ struct SweepRunner {
             return nil
         }
         seenVersion = read.state.head.version
+        guard !read.isTorn else { return nil }
         let step = planned.plan(
             page: read.page,
             head: read.state.head,
@@ -217,19 +224,19 @@ struct SweepRunner {
             ending = .release(after: nil)
             return nil
         case .wait(let until):
+            record.counts.hold(since: read.state.now)
             ending = .release(after: until - read.state.now)
             return nil
         case .send(let plan):
-            let state: MatchState
-            switch try await context.stamped(read.state) {
-            case .stamped(let stamped): state = stamped
-            case .overtaken: return nil
-            case .wait(let duration):
-                ending = .release(after: duration)
+            guard read.state.isStamped else {
+                // Which rows are the sweep's is known once there is a stamp: the page is read again.
+                if case .wait(let duration) = try await context.stamped(read.state) {
+                    ending = .release(after: duration)
+                }
                 return nil
             }
             let composition = PushComposition(
-                state,
+                read.state,
                 priority: plan.priority,
                 isUrgent: plan.isUrgent,
                 carriesAlert: plan.carriesAlert
@@ -240,8 +247,11 @@ struct SweepRunner {
             return Page(
                 place: nextRead,
                 plan: plan,
-                state: state,
+                state: read.state,
                 rows: read.rows,
+                quiet: plan.carriesAlert ? read.quiet : 0,
+                expired: read.expired,
+                range: read.page.range,
                 composition: composition,
                 readAt: readAt
             )
@@ -254,8 +264,15 @@ struct SweepRunner {
             return SentPage(page: page, outcomes: [], firstPushAt: begin, lastPushAt: begin, took: .zero)
         }
         let sentAt = ContinuousClock.now
-        let batch = page.composition.batch(page.rows, deadline: sentAt + context.configuration.pushDeadline)
-        let outcomes = await context.pool.send(batch)
+        let deadline = sentAt + context.configuration.pushDeadline
+        let hearing = Array(page.rows.dropLast(page.quiet))
+        async let loud = context.pool.send(page.composition.batch(hearing, deadline: deadline))
+        var outcomes: [Outcome] = []
+        if page.quiet > 0 {
+            let rows = Array(page.rows.suffix(page.quiet))
+            outcomes = await context.pool.send(page.composition.withoutAlert.batch(rows, deadline: deadline))
+        }
+        outcomes = await loud + outcomes
         let end = page.state.now + (.now - page.readAt)
         return SentPage(
             page: page,
@@ -271,7 +288,14 @@ struct SweepRunner {
     /// Writes a page's outcomes, in order.
     private mutating func settle(_ sent: SentPage) async throws(StoreError) {
         let page = sent.page
-        var report = PageReport(page.rows, sent.outcomes, isDowngraded: page.plan.isDowngraded)
+        var report = PageReport(
+            page.rows,
+            sent.outcomes,
+            isDowngraded: page.plan.isDowngraded,
+            expired: page.expired,
+            now: page.state.now
+        )
+        noteAlerted(&report, sent)
         if !page.rows.isEmpty {
             report.counts.firstPushAt = sent.firstPushAt
             report.counts.lastPushAt = sent.lastPushAt
@@ -281,16 +305,50 @@ struct SweepRunner {
             try await keepCursor(report, of: page)
             return
         }
-        report.leaveStragglers(
+        report.handOver(
+            from: record.key,
             version: page.plan.after.taken,
             isUrgent: page.plan.isUrgent,
-            alertVersion: page.plan.carriesAlert ? page.plan.after.alertVersion : 0
+            alertVersion: page.plan.carriesAlert ? page.plan.after.alertVersion : 0,
+            quiet: Set(page.rows.suffix(page.quiet).map(\.number))
         )
         try await advance(report, past: page)
     }
 
+    /// Who has had the alert with this page, though the phone may have taken another token meanwhile.
+    private func noteAlerted(_ report: inout PageReport, _ sent: SentPage) {
+        let page = sent.page
+        guard page.plan.carriesAlert else { return }
+        let alerted = zip(page.rows, sent.outcomes).dropLast(page.quiet)
+            .filter { if case .accepted = $0.1 { true } else { false } }
+        report.result.alerted = (record.key, page.plan.after.alertVersion, page.range, alerted.map(\.0.activity))
+    }
+
+    /// What the running version came to, if the page takes up a newer one in the middle of its turn.
+    private mutating func supersede(by page: Page) -> TurnRecord? {
+        guard record.sweep.turn != nil, page.plan.after.taken > record.sweep.taken, record.counts.wanted > 0 else {
+            return nil
+        }
+        var counts = record.counts
+        record.counts = TurnCounts()
+        if let held = counts.heldAt, held > counts.firstPushAt ?? held {
+            // It was the newer one that pacing held.
+            counts.heldAt = nil
+            record.counts.heldAt = held
+        }
+        return TurnRecord(
+            from: record.sweep.reached + 1,
+            to: record.sweep.taken,
+            priority: record.sweep.lap?.priority ?? page.plan.priority,
+            acceptedAt: takenAcceptedAt ?? page.state.acceptedAt,
+            counts: counts
+        )
+    }
+
     private mutating func advance(_ report: PageReport, past page: Page) async throws(StoreError) {
         let from = record.sweep.reached + 1
+        let superseded = supersede(by: page)
+        takenAcceptedAt = page.state.acceptedAt
         record.sweep = page.plan.after
         record.counts += report.counts
         record.backoff = 0
@@ -308,14 +366,20 @@ struct SweepRunner {
                 record,
                 report.result,
                 turn: turn,
+                superseded: superseded,
                 isDurable: true,
                 by: context.storeDeadline
             )
         } else {
-            isHeld = try await context.store.commitPage(record, report.result, by: context.storeDeadline)
+            isHeld = try await context.store.commitPage(
+                record,
+                report.result,
+                superseded: superseded,
+                by: context.storeDeadline
+            )
         }
         if !isHeld { ending = .leaseLost }
-        if !report.result.stragglers.isEmpty { context.bell.stragglers.signal() }
+        if !report.result.handedOver.isEmpty { context.bell.stragglers.signal() }
     }
 
     /// Writes what APNs said of tokens; the page will be sent again, and so will those behind it.

@@ -250,6 +250,24 @@ struct EngineFixture: Sendable {
         )
     }
 
+    /// Phone `number` has got the token of number `other`.
+    func rotate(_ number: Int, to other: Int) async throws {
+        let registration = ActivityRegistration(
+            activity: ActivityID(unchecked: "phone-\(number)"),
+            token: try #require(DeviceToken(validating: TestTokens.token(other))),
+            environment: .production,
+            allowsFrequentUpdates: true
+        )
+        _ = try await store.register([registration], match: key, by: Self.soon)
+        bell.ring()
+    }
+
+    /// Gives the newest version its stamp, as the first claim of it does.
+    func stamp() async throws {
+        let state = try #require(try await store.matchState(key, in: .production, by: Self.soon))
+        _ = try #require(try await store.stamp(state, with: state.now.seconds, by: Self.soon))
+    }
+
     /// Lets go on what stopped, as an admin's `"stopped": null` does.
     func resume() async throws {
         let app = AppKey(
@@ -279,6 +297,19 @@ struct EngineFixture: Sendable {
                 return
             }
             await pause.wait(atMost: .milliseconds(10))
+        }
+    }
+
+    /// Waits until so many pushes have been handed to the pool and not been answered.
+    func untilPushing(_ count: Int) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        let pause = WakeUp()
+        while pool.counts.inFlight + pool.counts.waiting < count {
+            guard .now < deadline else {
+                Issue.record("never \(count) pushes under way")
+                return
+            }
+            await pause.wait(atMost: .milliseconds(2))
         }
     }
 

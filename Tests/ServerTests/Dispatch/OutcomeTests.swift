@@ -101,7 +101,7 @@ struct OutcomeTests {
             try await engine.resume()
             try await engine.untilSettled()
             let pushes = await engine.pushes()
-            #expect(pushes.count == 60 && pushes.values.allSatisfy { $0.last?.home == 1 })
+            #expect(pushes.count == 60 && pushes.values.allSatisfy { $0.map(\.home) == [1] })
             #expect(try await engine.value("SELECT count(*) FROM activities WHERE refused_reason IS NULL") == "60")
         }
     }

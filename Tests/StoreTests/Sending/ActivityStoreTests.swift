@@ -1,5 +1,6 @@
 import APNsProtocol
 import Core
+import PostgreSQL
 import Store
 import TestSupport
 import Testing
@@ -27,7 +28,7 @@ struct ActivityStoreTests {
             ]
         )
         let stragglers = try await claim(match)
-        #expect(Set(stragglers.map(\.row.activity.text)) == ["b", "c"])
+        #expect(Set(stragglers.map(\.activity.text)) == ["b", "c"])
         #expect(try await claim(match).isEmpty)
     }
 
@@ -123,7 +124,7 @@ struct ActivityStoreTests {
         #expect(isDue || lost == "0")
     }
 
-    @Test("what became of stragglers is written, unless they were armed again since")
+    @Test("what became of stragglers is written once, unless they were armed again since")
     func finishing() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store())
         try await match.event("1")
@@ -131,24 +132,64 @@ struct ActivityStoreTests {
         let claimed = try await claim(match)
         try #require(claimed.count == 2)
         try await match.register([try match.registration("b")])
-        let state = try #require(
-            try await match.store.matchState(match.key, in: .production, by: SendingFixture.soon)
-        )
-        var counts = TurnCounts()
-        counts.accepted = 2
-        let turn = TurnRecord(from: 1, to: 1, priority: 5, acceptedAt: state.acceptedAt, counts: counts)
+        var report = SendingFixture.report(version: 1)
+        report.ends[.accepted] = claimed
         for _ in 0..<2 {
-            try await match.store.finishStragglers(
-                of: match.key,
-                done: claimed,
-                result: PageResult(),
-                turns: [(claimed[0].target, turn)],
-                by: SendingFixture.soon
-            )
+            try await match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon)
         }
         #expect(try await match.value("SELECT string_agg(activity, ',') FROM stragglers") == "b")
         let deliveries = try #require(try await match.store.deliveries(of: match.key, by: SendingFixture.soon))
-        #expect(deliveries.turns.map(\.isOfStragglers) == [true])
-        #expect(deliveries.turns[0].counts.accepted == 4)
+        let late = deliveries.turns.filter(\.isOfStragglers)
+        #expect(late.map(\.counts.accepted) == [1] && late.map(\.counts.wanted) == [1])
+        #expect(deliveries.sums.map(\.registered) == [2] && deliveries.sums.map(\.waiting) == [1])
+        #expect(deliveries.sums.allSatisfy { $0.addsUp })
+    }
+
+    @Test("a straggler of an older version counts as merged with that, and with the version that it got")
+    func overtaken() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.event("1")
+        try await match.register(["a", "b", "c", "d"].map { try match.registration($0) })
+        let claimed = try await claim(match).sorted { $0.activity.text < $1.activity.text }
+        try #require(claimed.count == 4)
+        try await match.event("2")
+        var report = SendingFixture.report(version: 2)
+        report.ends[.accepted] = [claimed[0]]
+        report.ends[.refused] = [claimed[1]]
+        report.retries = [(claimed[2], 1, false, .seconds(60))]
+        try await match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon)
+        _ = try await match.store.removeActivity(claimed[3].activity, match: match.key, by: SendingFixture.soon)
+        let lines = try await match.store.owner(
+            by: SendingFixture.soon,
+            "SELECT to_version, wanted, accepted, removed, refused, merged FROM turns ORDER BY 1"
+        ).map { row in (0..<6).map { row.int($0) } }
+        #expect(lines == [[1, 4, 0, 1, 0, 3], [2, 2, 1, 0, 1, 0]])
+        #expect(try await match.value("SELECT version || ' ' || attempts FROM stragglers") == "2 1")
+        let off = try await match.store.sumsOff(limit: 10, by: SendingFixture.soon)
+        #expect(off.isEmpty)
+    }
+
+    @Test("activities of many matches are registered in one call, each answered with its match's version")
+    func manyMatches() async throws {
+        let store = TestDatabase.current.store()
+        var fixtures: [SendingFixture] = []
+        for number in 0..<5 { fixtures.append(try await SendingFixture(store: store, match: "m\(number)")) }
+        try await fixtures[2].event("1")
+        try await fixtures[4].event("1")
+        var calls: [(match: MatchID, registration: ActivityRegistration)] = []
+        for number in 0..<50 {
+            let match = fixtures[number % 5]
+            calls.append((match.match, try match.registration("a\(number)", shown: number % 10 == 4 ? 1 : nil)))
+        }
+        calls.append((MatchID(unchecked: "nowhere"), try fixtures[0].registration("x")))
+        calls.append((fixtures[0].match, try fixtures[0].registration("y", environment: .sandbox)))
+        let answers = try await store.register(calls, of: fixtures[0].tenant, by: SendingFixture.soon)
+        #expect(answers.suffix(2) == [.matchNotFound, .noApp])
+        for number in 0..<50 {
+            let version: Int64 = [2, 4].contains(number % 5) ? 1 : 0
+            #expect(answers[number] == .stored(version: version, behind: version == 1 && number % 10 != 4))
+        }
+        #expect(try await fixtures[0].value("SELECT count(*) FROM stragglers") == "15")
+        #expect(try await fixtures[0].value("SELECT count(*) FROM targets") == "5")
     }
 }

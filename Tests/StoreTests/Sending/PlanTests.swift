@@ -1,3 +1,4 @@
+import APNsProtocol
 import Core
 import PostgreSQL
 import Store
@@ -28,29 +29,25 @@ struct PlanTests {
         var result = PageResult()
         result.dead = [(page.rows[0], nil), (page.rows[1], nil)]
         result.refused = [(page.rows[2], "BadDeviceToken")]
-        result.stragglers = page.rows[3...].map { row in
-            Straggler(
-                activity: row.activity,
+        result.handedOver = [
+            HandedOver(
+                target: record.key,
                 version: 1,
                 isUrgent: false,
                 alertVersion: 0,
-                attempts: 1,
-                delay: .zero
+                stragglers: page.rows[3...].map { Straggler(activity: $0.activity, delay: .zero) }
             )
-        }
+        ]
         try await match.register([try match.registration("a1", shown: 0)])
 
         let before = try await rowsRead(match)
         _ = try await match.store.commitPage(record, result, by: soon)
         let claimed = try await match.store.claimStragglers(limit: 5, lease: .seconds(9), by: soon).claimed
-        try await match.store.finishStragglers(
-            of: match.key,
-            done: claimed,
-            ended: [claimed[0].row.activity],
-            result: PageResult(),
-            turns: [],
-            by: soon
-        )
+        _ = try await match.store.readStragglers(claimed, of: match.key, in: .production, by: soon)
+        var report = SendingFixture.report(version: 1)
+        report.ends[.accepted] = claimed
+        report.ended = [claimed[0].activity]
+        try await match.store.finishStragglers(of: match.key, report, by: soon)
         let read = try await rowsRead(match) - before
         #expect(read > 0 && read < 200, "\(read) rows read")
         #expect(try await match.value("SELECT count(*) FROM activities") == "20007")

@@ -105,6 +105,19 @@ struct SendingFixture {
             .claimed.map(\.record)
     }
 
+    /// Of stragglers that were sent `version`.
+    static func report(version: Int64) -> StragglerReport {
+        let now = Moment(seconds: 1_790_000_000)
+        return StragglerReport(
+            version: version,
+            priority: 5,
+            isDowngraded: false,
+            acceptedAt: now,
+            firstPushAt: now,
+            lastPushAt: now
+        )
+    }
+
     /// One value of one row.
     func value(_ sql: String, _ parameters: [PGValue] = []) async throws -> String? {
         try await store.owner(by: Self.soon, sql, parameters).first?.optionalText(0)
