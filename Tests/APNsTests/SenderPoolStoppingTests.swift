@@ -73,4 +73,33 @@ struct SenderPoolStoppingTests {
             #expect(pool.counts.outside == 0)
         }
     }
+
+    @Test(
+        "a batch of a task that was cancelled beforehand ends once, wherever it would have waited",
+        arguments: [10, 1000]
+    )
+    func isCancelledBeforehand(queueLimit: Int) async throws {
+        try await withScriptedPool(greeting: Server.settings(streamLimit: 1)) { configuration in
+            configuration.connectionsPerLane = 1
+            configuration.queueLimit = queueLimit
+        } _: { server, pool in
+            let first = try Pushes.batch(0..<20)
+            async let sending = pool.send(first)
+            await server.until { $0.requests().count == 1 }
+            for number in 1...50 {
+                let batch = try Pushes.batch(number * 20..<number * 20 + 20)
+                let cancelled = Task {
+                    // Waits until it is cancelled.
+                    while !Task.isCancelled { await Task.yield() }
+                    return await pool.send(batch)
+                }
+                cancelled.cancel()
+                #expect(await cancelled.value == Array(repeating: .notProcessed, count: 20))
+            }
+            #expect(pool.counts.notProcessedBy == [.withdrawn: 1000])
+            await server.set(answersRequests: true)
+            await server.respond(1)
+            #expect(await sending.allSatisfy { $0 == .accepted(uniqueID: nil) })
+        }
+    }
 }
