@@ -88,7 +88,8 @@ let package = Package(
             name: "loadtest",
             dependencies: ["APNs", "APNsProtocol", "Core", "Crypto", "EventLoop", "Executables", "HTTP2"],
             path: "loadtest",
-            exclude: ["sweep.py"],
+            exclude: ["cluster.py", "live.py", "sweep.py"],
+            resources: [.embedInCode("scenarios")],
             swiftSettings: common
         ),
 

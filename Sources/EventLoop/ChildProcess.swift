@@ -49,8 +49,16 @@ package final class ChildProcess: Sendable {
     package let processID: Int32
     private let state = ThreadLock(State())
 
+    /// What a program has used, and those of its own children that it waited for. Source: wait4(2), getrusage(2).
+    package struct Usage: Equatable, Sendable {
+        /// User and system.
+        package var cpu: Duration
+        package var peakBytes: Int
+    }
+
     private struct State {
         var ending: Ending?
+        var usage: Usage?
         var output: [UInt8] = []
         var waiters: [(number: Int, continuation: CheckedContinuation<Ending?, Never>)] = []
         var lastWaiter = 0
@@ -74,6 +82,9 @@ package final class ChildProcess: Sendable {
 
     /// How it ended; nil while it runs.
     package var ending: Ending? { state.withLock { $0.ending } }
+
+    /// What it has used; nil while it runs.
+    package var usage: Usage? { state.withLock { $0.usage } }
 
     /// What it wrote, when its output is kept: complete once it has ended.
     package var output: String { state.withLock { String(decoding: $0.output, as: UTF8.self) } }
@@ -140,7 +151,13 @@ package final class ChildProcess: Sendable {
         while waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         let (ending, waiters) = state.withLock { state in
             var status: Int32 = 0
-            while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+            var used = rusage()
+            while wait4(processID, &status, 0, &used) < 0, errno == EINTR {}
+            state.usage = Usage(
+                cpu: .seconds(used.ru_utime.tv_sec + used.ru_stime.tv_sec)
+                    + .microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec),
+                peakBytes: used.ru_maxrss * 1_024
+            )
             let signal = status & 0x7F
             let ending: Ending = signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
             state.ending = ending

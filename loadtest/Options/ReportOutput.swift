@@ -29,6 +29,7 @@ struct ReportOutput: Sendable {
             }
         }
         if let jsonFile { try Self.write(try report.json, to: jsonFile) }
+        if let htmlFile { try Self.write(ReportPage(report: report).html, to: htmlFile) }
         guard report.complaints.isEmpty else {
             throw Failure(.failed, report.complaints.joined(separator: "; "))
         }

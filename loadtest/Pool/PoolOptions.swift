@@ -75,7 +75,12 @@ struct PoolOptions: Sendable {
         pushes = try invocation.integer("--pushes", in: 1...1_000_000_000)
         seconds = try invocation.integer("--seconds", in: 1...86_400)
         if pushes != nil, seconds != nil {
-            throw Failure(.wrongUse, "--pushes and --seconds exclude each other")
+            // What is typed stands in for the scenario's.
+            switch (typed.value("--pushes"), typed.value("--seconds")) {
+            case (nil, .some): pushes = nil
+            case (.some, nil): seconds = nil
+            default: throw Failure(.wrongUse, "--pushes and --seconds exclude each other")
+            }
         }
         if pushes == nil, seconds == nil { pushes = 1_000_000 }
         rate = try invocation.integer("--rate", in: 1...10_000_000)

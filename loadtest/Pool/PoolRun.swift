@@ -15,7 +15,7 @@ struct PoolRun {
     /// Starts the other end, sends, checks the sums.
     static func run(_ options: PoolOptions, in workplace: Workplace) async throws(Failure) -> Report {
         if let rounds = options.baselineRounds {
-            throw Failure(.wrongUse, "the baseline is not there yet: \(rounds) rounds")
+            return try await BaselineRun(options: options, rounds: rounds, workplace: workplace).run()
         }
         let load = try PoolLoad(options)
         let sink = try await PoolSink.open(options, in: workplace)
@@ -68,6 +68,7 @@ struct PoolRun {
         }
         let counts = pool.counts
         report.samples = await meter.stop()
+        report.memory = MemoryFigures(report.samples)
         await pool.drain(by: .now + .seconds(5))
         report.descriptors = Report.Descriptors(before: descriptors, after: ProcessUsage.ownDescriptors)
         let after = try await sink.control?.counts()
@@ -128,7 +129,7 @@ struct PoolRun {
         (["loadtest"] + CommandLine.arguments.dropFirst()).map(quoted).joined(separator: " ")
     }
 
-    private static func quoted(_ word: String) -> String {
+    static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty
             && word.utf8.allSatisfy { byte in

@@ -56,17 +56,22 @@ struct PoolSink: Sendable {
         do throws(TLSError) { tls = try .client(caFile: ready.ca_file) } catch {
             throw Failure(.failed, "TLS is not usable: \(error)")
         }
-        tokens = try Self.tokens(
-            pem: String(decoding: try File.read(ready.credential.p8_file), as: UTF8.self),
-            team: ready.credential.team_id,
-            key: ready.credential.key_id,
-            tenants: options.tenants
-        )
+        tokens = try Self.tokens(of: ready, tenants: options.tenants)
         let control = try SimulatorControl(ready)
         if let faults = options.sink.faults { try await control.setFaults(faults.json) }
         self.control = control
         self.process = process
         self.ready = ready
+    }
+
+    /// The provider tokens of a simulator's credential.
+    static func tokens(of ready: SimulatorReady, tenants: Int) throws(Failure) -> LocalProviderTokens {
+        try tokens(
+            pem: String(decoding: try File.read(ready.credential.p8_file), as: UTF8.self),
+            team: ready.credential.team_id,
+            key: ready.credential.key_id,
+            tenants: tenants
+        )
     }
 
     /// Each tenant has a credential of its own, if with one and the same key: the pool shares nothing between them.

@@ -33,6 +33,8 @@ struct Report: Codable, Sendable {
     var sums: [SumLine] = []
     /// What is wrong; a run without any has exit code 0.
     var complaints: [String] = []
+    var baseline: BaselineFigures?
+    var memory: MemoryFigures?
     var machine = Machine()
     var samples: [RunMeter.Sample] = []
     var descriptors: Descriptors?

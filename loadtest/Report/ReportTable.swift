@@ -18,6 +18,13 @@ struct ReportTable {
         lines.append(row("latency, ms", latency(report.latency_us)))
         for part in report.parts { lines.append(row("  " + part.name, latency(part.latency_us))) }
         lines.append(row("peak memory", (Double(report.peak_rss_bytes) / 1_048_576).text(1) + " MiB"))
+        if let memory = report.memory {
+            lines[lines.count - 1] += ", last tenth / second tenth \(memory.ratio.text(3))"
+        }
+        if let descriptors = report.descriptors, descriptors.before != descriptors.after {
+            lines.append(row("descriptors", "\(descriptors.before) before, \(descriptors.after) after"))
+        }
+        if let baseline = report.baseline { lines += rows(baseline) }
         for line in report.sums where !line.isRight {
             lines.append(row("wrong sum", "\(line.what): \(line.ours.grouped), the sink says \(line.theirs ?? 0)"))
         }
@@ -36,6 +43,26 @@ struct ReportTable {
     private var sums: String {
         "\(report.lost), \(report.doubled) doubled, \(report.reordered) reordered, \(report.late.grouped) late"
             + (report.sink.requests.map { " (\($0.grouped) requests seen)" } ?? "")
+    }
+
+    private func rows(_ baseline: BaselineFigures) -> [String] {
+        func side(_ name: String, _ side: BaselineFigures.Side) -> String {
+            row(
+                "  " + name,
+                "\(side.cpu_us_per_push.text(2)) µs CPU a push, \(Int(side.pushes_per_second).grouped)/s, "
+                    + "listener \(percent(side.sink_busy)) busy"
+            )
+        }
+        func ratio(_ name: String, _ ratio: Double, _ spread: BaselineFigures.Spread) -> String {
+            row("  " + name, "\(ratio.text(3)) of h2load's (\(spread.least.text(3)) to \(spread.greatest.text(3)))")
+        }
+        return [
+            row("baseline", "\(baseline.version), medians of \(baseline.rounds.count) rounds in turn"),
+            side("ours", baseline.ours), side(baseline.tool, baseline.theirs),
+            ratio("CPU a push", baseline.cpu_ratio, baseline.cpu_ratio_spread),
+            ratio("pushes/s", baseline.throughput_ratio, baseline.throughput_ratio_spread),
+            row("", "h2load's apns-id is constant; its paths are distinct"),
+        ]
     }
 
     private func latency(_ figures: LatencyFigures) -> String {

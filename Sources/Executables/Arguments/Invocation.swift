@@ -15,6 +15,17 @@ package struct Invocation: Sendable {
         self.environment = environment
     }
 
+    /// The same call, with values that stand in for what was not typed; those of names that are not declared are left out.
+    package func withDefaults(_ values: [String: String]) -> Invocation {
+        let known = values.filter { value in command.options.contains { $0.name == value.key } }
+        return Invocation(
+            command: command,
+            words: words,
+            given: known.merging(given) { $1 },
+            environment: environment
+        )
+    }
+
     /// Whether a switch is on: named, or its environment variable is `1`, `true` or `yes`.
     package func isOn(_ name: String) -> Bool {
         let option = declared(name)

@@ -10,6 +10,7 @@ package final class Workplace: Sendable {
     package struct Started<Ready: Sendable>: Sendable {
         package let ready: Ready
         package let process: ChildProcess
+        package let readyFile: String
         /// Its standard output and standard error.
         package let log: String
     }
@@ -107,7 +108,7 @@ package final class Workplace: Sendable {
         let end = ContinuousClock.now + deadline
         while ContinuousClock.now < end, process.ending == nil {
             if let bytes = try? File.read(file), let ready = try? JSONDecoder().decode(Ready.self, from: Data(bytes)) {
-                return Started(ready: ready, process: process, log: log)
+                return Started(ready: ready, process: process, readyFile: file, log: log)
             }
             try? await Task.sleep(for: .milliseconds(20))
         }
