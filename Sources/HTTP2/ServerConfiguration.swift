@@ -1,13 +1,5 @@
 /// How a server's end of an HTTP/2 connection behaves.
 package struct HTTP2ServerConfiguration: Sendable {
-    /// What is kept of a request.
-    package enum Reading: Sendable {
-        case whole
-        /// Only that a request is complete: its head and body are dropped unread. As cheap as nghttp2 allows.
-        case nothing
-    }
-
-    package var reading = Reading.whole
     /// Whether the hooks are asked for each request if its body is to be streamed.
     package var offersStreaming = false
 

@@ -175,9 +175,7 @@ package actor HTTP2ServerConnection {
             next += 1
             switch action {
             case .request(let stream):
-                if !record.pointee.keepsContent {
-                    hooks.requestCounted(on: stream, of: self)
-                } else if record.pointee.isStreamed(stream: stream) {
+                if record.pointee.isStreamed(stream: stream) {
                     // Its end came in the same bytes as its head, before it was known to be streamed.
                     hooks.bodyArrived(on: stream, of: self)
                 } else if let request = record.pointee.take(stream: stream) {

@@ -5,8 +5,6 @@
 /// are used up.
 package protocol HTTP2ServerHooks: AnyObject {
     /// A request is complete.
-    ///
-    /// Not called when the connection reads nothing (``HTTP2ServerConfiguration/Reading/nothing``).
     func requestReceived(
         _ request: HTTP2ServerRequest,
         on stream: Int32,
@@ -27,9 +25,6 @@ package protocol HTTP2ServerHooks: AnyObject {
 
     /// A streamed answer has room again, after it had none.
     func answerHasRoom(on stream: Int32, of connection: isolated HTTP2ServerConnection)
-
-    /// A request is complete, of which nothing was kept: instead of the call above.
-    func requestCounted(on stream: Int32, of connection: isolated HTTP2ServerConnection)
 
     /// A request is too large: 413 or 431, or was not complete in time: 408. To be answered; the rest of it is dropped.
     func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection)
@@ -55,8 +50,6 @@ extension HTTP2ServerHooks {
     package func bodyArrived(on stream: Int32, of connection: isolated HTTP2ServerConnection) {}
 
     package func answerHasRoom(on stream: Int32, of connection: isolated HTTP2ServerConnection) {}
-
-    package func requestCounted(on stream: Int32, of connection: isolated HTTP2ServerConnection) {}
 
     package func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection) {
         var head = HTTP2HeaderBlock()

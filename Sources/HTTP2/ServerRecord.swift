@@ -67,7 +67,6 @@ struct ServerRecord {
         var since: ContinuousClock.Instant?
     }
 
-    let keepsContent: Bool
     let offersStreaming: Bool
     let maxHeaderListBytes: Int
     let maxBodyBytes: Int
@@ -94,7 +93,6 @@ struct ServerRecord {
     private var currentIsOversize = false
 
     init(configuration: HTTP2ServerConfiguration) {
-        if case .whole = configuration.reading { keepsContent = true } else { keepsContent = false }
         offersStreaming = configuration.offersStreaming
         maxHeaderListBytes = configuration.maxHeaderListBytes
         maxBodyBytes = configuration.maxBodyBytes
@@ -127,7 +125,7 @@ struct ServerRecord {
     /// The header block is complete; the request too if the stream ends here.
     mutating func endHeaders(stream: Int32, endsStream: Bool) {
         headerBlockSince = nil
-        if currentIsTrailer || !keepsContent {
+        if currentIsTrailer {
             if endsStream { endRequest(stream: stream) }
             return
         }
@@ -240,7 +238,6 @@ struct ServerRecord {
     }
 
     mutating func endRequest(stream: Int32) {
-        guard keepsContent else { return actions.append(.request(stream: stream)) }
         guard let index = incoming.index(forKey: stream) else { return }
         incoming.values[index].isComplete = true
         if case .streamed = incoming.values[index].mode {
@@ -265,11 +262,9 @@ struct ServerRecord {
 
     mutating func closed(stream: Int32, code: UInt32) {
         openStreams -= 1
-        if keepsContent || !outgoing.isEmpty {
-            forget(stream: stream)
-            outgoing[stream] = nil
-            if !discarding.isEmpty { discarding[stream] = nil }
-        }
+        forget(stream: stream)
+        if !outgoing.isEmpty { outgoing[stream] = nil }
+        if !discarding.isEmpty { discarding[stream] = nil }
         guard code != 0 else { return }
         actions.append(.closed(stream: stream, code: code))
     }

@@ -14,7 +14,7 @@ func openServerSession(
         nghttp2_option_del(options)
     }
     setFrameCallbacks(callbacks)
-    if case .whole = configuration.reading { setContentCallbacks(callbacks) }
+    setContentCallbacks(callbacks)
     // Streams that have ended are of no use without priorities.
     nghttp2_option_set_no_closed_streams(options, 1)
     // Streamed bodies get their credit when they are handed over.
