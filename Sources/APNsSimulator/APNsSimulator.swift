@@ -51,7 +51,7 @@ package final class APNsSimulator: Sendable {
             )
             let lean = loops.dropFirst(2).map { LeanLoop($0, sink: service.sink, tls: tls) }
             let listeners = try await startListeners(configuration, tls, service, lean)
-            let control = try await startControl(configuration, service, loops[1])
+            let control = try await startControl(configuration, service, lean, loops[1])
             return APNsSimulator(service, listeners, control, lean, loops, files, names)
         } catch {
             for loop in loops { loop.shutdown() }
@@ -121,11 +121,16 @@ package final class APNsSimulator: Sendable {
     private static func startControl(
         _ configuration: SimulatorConfiguration,
         _ service: SimulatedService,
+        _ lean: [LeanLoop],
         _ loop: EventLoop
     ) async throws -> HTTPServer {
         var settings = HTTPServerConfiguration(address: .loopback(port: configuration.controlPort))
         settings.limits.maxBodyBytes = ControlAPI.mostBodyBytes
-        let api = ControlAPI(service)
+        let api = ControlAPI(service) { action in
+            var count = await service.disturb(action)
+            for loop in lean { count += await loop.disturb(action) }
+            return count
+        }
         return try await HTTPServer.start(settings, loops: [loop]) { await api.answer($0) }
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import Glibc
 
 extension APNsSimulator {
     /// What a script needs to use the simulator, as JSON: addresses, the authority's file, the credential.
@@ -29,7 +30,8 @@ extension APNsSimulator {
         do throws(CryptoError) {
             try SimulatorFiles.write(readyJSON + [0x0A], to: path)
         } catch {
-            throw SimulatorError("cannot write the ready-file \(path): \(error)")
+            guard case .file(_, let code) = error else { throw SimulatorError("cannot write \(path): \(error)") }
+            throw SimulatorError("cannot write the ready-file \(path): \(String(cString: strerror(code)))")
         }
     }
 }

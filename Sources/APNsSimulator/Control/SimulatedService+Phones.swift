@@ -43,17 +43,23 @@ extension SimulatedService {
     func phonesJSON(_ filter: PhoneFilter) -> [UInt8] {
         var json = JSONWriter()
         json.object { object in
+            var count = 0
             object.name("phones")
             object.array { array in
                 forEachPhone(filter) { phone, token, channel in
                     Self.write(phone, token: token, channel: channel, &array)
+                    count += 1
                 }
             }
+            guard filter.token == nil, filter.channel == nil else { return }
+            let next = filter.after + count
+            let all = SimulatedEnvironment.allCases.reduce(0) { $0 + phones(in: $1).records }
+            object.optional("next", next < all ? Int64(next) : nil)
         }
         return json.bytes
     }
 
-    /// `{"phones":n,"shows":[…]}`: what stands on how many phones, the most frequent first.
+    /// What stands on how many phones, the most frequent first, and what became of all pushes to them.
     func summary() -> [UInt8] {
         var json = JSONWriter()
         json.object { object in
@@ -68,6 +74,21 @@ extension SimulatedService {
                         $0.member("count", line.count)
                     }
                 }
+            }
+            var sums = PhoneSums()
+            for environment in SimulatedEnvironment.allCases { phones(in: environment).sum(into: &sums) }
+            object.member("pushes", sums.pushes)
+            object.member("alerts", sums.alerts)
+            object.member("doubled_alerts", sums.doubledAlerts)
+            object.member("starts", sums.starts)
+            object.member("doubled_starts", sums.doubledStarts)
+            object.member("repeated_stamps", sums.repeatedStamps)
+            object.name("dropped")
+            object.object {
+                $0.member("older", sums.older)
+                $0.member("after_end", sums.afterEnd)
+                $0.member("undecodable", sums.undecodable)
+                $0.member("budget", sums.budget)
             }
         }
         return json.bytes
@@ -97,7 +118,7 @@ extension SimulatedService {
     }
 
     func forEachPhone(_ filter: PhoneFilter, _ body: (Phone, _ token: String?, _ channel: String?) -> Void) {
-        var left = filter.limit
+        var (left, skipping) = (filter.limit, filter.after)
         for environment in SimulatedEnvironment.allCases {
             let store = phones(in: environment)
             if let token = filter.token {
@@ -105,12 +126,13 @@ extension SimulatedService {
             } else if let channel = filter.channel {
                 for phone in store.groups(on: channel) { body(phone, nil, channel) }
             } else {
-                store.forEach { phone, token, channel in
-                    guard left > 0 else { return false }
-                    left -= 1
+                guard left > 0 else { return }
+                store.forEach(skipping: skipping) { phone, token, channel in
                     body(phone, token, channel)
-                    return true
+                    left -= 1
+                    return left > 0
                 }
+                skipping = max(0, skipping - store.records)
             }
         }
     }
@@ -136,6 +158,19 @@ extension SimulatedService {
                 $0.member("after_end", phone.dropped.afterEnd)
                 $0.member("undecodable", phone.dropped.undecodable)
                 $0.member("budget", phone.dropped.budget)
+            }
+            $0.member("repeated", phone.repeated)
+            $0.name("alert_stamps")
+            $0.object { for alert in phone.alertStamps { $0.member(String(alert.stamp), alert.count) } }
+            $0.name("starts")
+            $0.array { array in
+                for start in phone.starts {
+                    array.object {
+                        $0.name("attributes")
+                        $0.raw(start.payload.attributes ?? Array("null".utf8))
+                        $0.member("count", start.count)
+                    }
+                }
             }
         }
     }

@@ -52,7 +52,7 @@ extension FaultRules {
         "date_offset": [], "refuse": [], "tls_failure": [], "settings_delay_ms": [],
     ]
 
-    private static func action(_ json: JSONText, path: String) throws(ControlError) -> FaultAction {
+    static func action(_ json: JSONText, path: String) throws(ControlError) -> FaultAction {
         guard let members = json.members else { throw ControlError("must be an object", field: path) }
         let found = members.map(\.name).filter { verbs[$0] != nil }
         guard found.count == 1, let verb = found.first else {

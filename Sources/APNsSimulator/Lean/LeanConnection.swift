@@ -62,6 +62,7 @@ final class LeanConnection {
     func close() {
         guard !isClosed else { return }
         isClosed = true
+        session.connectionClosed()
         sink.take(&session.tally)
         delay?.cancel()
         transport.close()
@@ -124,6 +125,9 @@ final class LeanConnection {
         body(&session)
         act()
     }
+
+    /// Something befalls the connection without a request.
+    func disturb(_ action: FaultAction) { later { $0.disturb(action) } }
 
     // MARK: - Ending
 

@@ -36,6 +36,13 @@ actor LeanLoop {
         sink.note { $0.openConnections -= 1 }
     }
 
+    /// Does something to every connection: close, reset, silence or GOAWAY. Returns to how many.
+    func disturb(_ action: FaultAction) -> Int {
+        let all = Array(connections.values)
+        for connection in all { connection.disturb(action) }
+        return all.count
+    }
+
     /// Closes every connection at once.
     func closeConnections() {
         for connection in connections.values { connection.close() }

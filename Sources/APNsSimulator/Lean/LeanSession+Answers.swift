@@ -40,7 +40,7 @@ extension LeanSession {
             dateOffset: effects.dateOffset
         )
         guard effects.delay > .zero else { return settle(stream, fault) }
-        streams.set(stream, .answering)
+        streams.set(stream, .waiting)
         wishes.append(.settle(stream: stream, fault: fault, after: effects.delay))
     }
 
@@ -70,17 +70,40 @@ extension LeanSession {
         guard counted.count >= fault.afterStreams, sink.faults.useGoAway(rule.number, generation: rule.generation)
         else { return false }
         streamsToGoAway = nil
+        goAway(fault, newest: stream, complete: stream)
+        return stream > lastProcessed
+    }
+
+    /// The request that brought it, complete already, is not answered either if it is above the last one.
+    private mutating func goAway(_ fault: GoAwayFault, newest: Int32, complete: Int32?) {
         sink.note { $0.goAways += 1 }
         if fault.isInTwoSteps { output.goAway(lastStream: .max, code: fault.code, debug: []) }
-        lastProcessed = fault.lastStream ?? stream
+        lastProcessed = fault.lastStream ?? newest
         output.goAway(lastStream: lastProcessed, code: fault.code, debug: Array(fault.debug.utf8))
         // Streams above that have begun end without an answer.
         for open in streams.all where open > lastProcessed {
-            tally.unanswered.goAway += 1
+            if streams[open] == .receiving, open != complete { tally.arrived += 1 }
+            if streams[open] != .answering { tally.unanswered.goAway += 1 }
+            flow.drop(open)
             end(open)
         }
         drain()
-        return stream > lastProcessed
+    }
+
+    /// Something befalls the connection without a request.
+    mutating func disturb(_ action: FaultAction) {
+        guard state == .open, !isDeaf else { return }
+        switch action {
+        case .goAway(let fault): goAway(fault, newest: newestStream, complete: nil)
+        case .silence:
+            sink.note { $0.silences += 1 }
+            isDeaf = true
+        default:
+            let resets = action == .tcpReset
+            sink.note { if resets { $0.tcpResets += 1 } else { $0.closes += 1 } }
+            wishes.append(resets ? .reset : .close)
+            state = .over
+        }
     }
 
     /// Answers a stream, or does to it what a rule says.

@@ -76,12 +76,10 @@ struct LeanFlow {
 
     mutating func setInitial(_ bytes: Int) { initial = bytes }
 
-    /// Forgets the body of a stream. Returns whether there was one.
-    mutating func drop(_ stream: Int32) -> Bool {
+    /// Forgets the body of a stream.
+    mutating func drop(_ stream: Int32) {
         credit[stream] = nil
-        let count = waiting.count
         waiting.removeAll { $0.stream == stream }
-        return waiting.count < count
     }
 
     /// The next frame that the windows have room for.

@@ -270,6 +270,7 @@ struct LeanSession: ~Copyable {
         }
         newestStream = stream
         guard stream <= lastProcessed else {
+            tally.arrived += 1
             tally.unanswered.goAway += 1
             return
         }
@@ -290,7 +291,8 @@ struct LeanSession: ~Copyable {
         switch streams[stream] {
         case .none: return
         case .receiving: break
-        case .answering: if !flow.drop(stream) { tally.unanswered.cancelled += 1 }
+        case .waiting: tally.unanswered.cancelled += 1
+        case .answering: flow.drop(stream)
         }
         end(stream)
     }
@@ -307,6 +309,13 @@ struct LeanSession: ~Copyable {
     mutating func drain() {
         guard state == .open else { return }
         state = streams.count == 0 ? .over : .draining
+    }
+
+    /// The connection is gone: what waited is not answered any more.
+    mutating func connectionClosed() {
+        state = .over
+        for stream in streams.all where streams[stream] == .waiting { tally.unanswered.cancelled += 1 }
+        streams = OpenStreams(keepsFound: skimmer != nil)
     }
 
     /// The peer has broken the protocol.

@@ -7,7 +7,9 @@ struct OpenStreams {
         case none
         /// Its request is not complete.
         case receiving
-        /// Its request is complete, its answer is not.
+        /// Its request is complete, and waits for a rule's time.
+        case waiting
+        /// Its answer has begun.
         case answering
     }
 

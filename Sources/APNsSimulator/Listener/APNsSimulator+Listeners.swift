@@ -15,16 +15,32 @@ extension APNsSimulator {
             for role in ListenerRole.allCases {
                 let endpoint = Endpoint(environment, role)
                 let isLean = role == .push && !lean.isEmpty
-                listeners[endpoint] = try await ServerListener.start(
-                    on: .loopback(port: configuration.ports[endpoint] ?? 0),
-                    loops: isLean ? lean.map(\.loop) : [service.loop]
-                ) { descriptor, _, loop in
+                let loops = isLean ? lean.map(\.loop) : [service.loop]
+                listeners[endpoint] = try await listener(at: endpoint, configuration.ports[endpoint] ?? 0, loops) {
+                    descriptor,
+                    loop in
                     let arrival = Arrival(descriptor: descriptor, loop: loop, tls: tls, service: service)
                     arrival.receive(at: endpoint, lean: isLean ? lean.first { $0.loop === loop } : nil)
                 }
             }
         }
         return listeners
+    }
+
+    private static func listener(
+        at endpoint: Endpoint,
+        _ port: Int,
+        _ loops: [EventLoop],
+        accepted: @escaping @Sendable (Int32, EventLoop) -> Void
+    ) async throws(SimulatorError) -> ServerListener {
+        do throws(EventLoopError) {
+            return try await ServerListener.start(on: .loopback(port: port), loops: loops) { descriptor, _, loop in
+                accepted(descriptor, loop)
+            }
+        } catch {
+            let name = "\(endpoint.environment.rawValue)-\(endpoint.role.rawValue)"
+            throw SimulatorError("cannot listen on 127.0.0.1:\(port) (--\(name)): \(error)")
+        }
     }
 }
 

@@ -91,6 +91,8 @@ final class ProviderConnection: HTTP2ServerHooks {
     }
 
     func connectionClosed(_ reason: HTTP2ServerCloseReason, of connection: isolated HTTP2ServerConnection) {
+        let unanswered = pending.count
+        note { $0.unanswered.cancelled += unanswered }
         pending.removeAll()
         goAway = GoAwayWatch()
         service.assumeIsolated { $0.connectionClosed(connection) }
@@ -115,26 +117,8 @@ final class ProviderConnection: HTTP2ServerHooks {
         case .reset(let code):
             note { $0.resets[code, default: 0] += 1 }
             connection.reset(stream: step.stream, code: code)
-        case .silence:
-            isSilent = true
-            let unanswered = 1 + pending.count
-            note {
-                $0.silences += 1
-                $0.unanswered.silence += unanswered
-            }
-            pending = []
-            lastProcessed = 0
-            connection.setSilence(.deaf)
-        case .close, .tcpReset:
-            let isReset = step.fault.settling == .tcpReset
-            let unanswered = 1 + pending.count
-            note {
-                if isReset { $0.tcpResets += 1 } else { $0.closes += 1 }
-                $0.unanswered.close += unanswered
-            }
-            pending = []
-            if isReset { resetWhenClosed(descriptor) }
-            connection.close()
+        case .silence: goSilent(losing: 1, of: connection)
+        case .close, .tcpReset: close(resets: step.fault.settling == .tcpReset, losing: 1, of: connection)
         case .halfAnswer:
             note { $0.unanswered.halfAnswer += 1 }
             let head = HTTP2HeaderBlock([":status": "200", "content-type": "application/json"])
@@ -143,6 +127,44 @@ final class ProviderConnection: HTTP2ServerHooks {
         case .answer(let rejection): respond(to: step, .answer(rejection), of: connection)
         case .undelivered: respond(to: step, .undelivered, of: connection)
         default: respond(to: step, .none, of: connection)
+        }
+    }
+
+    /// Takes everything and says nothing from here on.
+    private func goSilent(losing more: Int = 0, of connection: isolated HTTP2ServerConnection) {
+        isSilent = true
+        let unanswered = more + pending.count
+        note {
+            $0.silences += 1
+            $0.unanswered.silence += unanswered
+        }
+        pending = []
+        lastProcessed = 0
+        connection.setSilence(.deaf)
+    }
+
+    private func close(resets: Bool, losing more: Int = 0, of connection: isolated HTTP2ServerConnection) {
+        let unanswered = more + pending.count
+        note {
+            if resets { $0.tcpResets += 1 } else { $0.closes += 1 }
+            $0.unanswered.close += unanswered
+        }
+        pending = []
+        if resets { resetWhenClosed(descriptor) }
+        connection.close()
+    }
+
+    /// Something befalls the connection without a request.
+    func disturb(_ action: FaultAction, of connection: isolated HTTP2ServerConnection) {
+        switch action {
+        case .silence: goSilent(of: connection)
+        case .goAway(let fault):
+            note { $0.goAways += 1 }
+            let lastStream = fault.lastStream ?? connection.lastStream
+            processNothing(above: lastStream)
+            if fault.isInTwoSteps { connection.submitGoAway(lastStream: .max, code: fault.code) }
+            connection.submitGoAway(lastStream: lastStream, code: fault.code, debug: Array(fault.debug.utf8))
+        default: close(resets: action == .tcpReset, of: connection)
         }
     }
 

@@ -23,6 +23,22 @@ struct Phone {
     private(set) var alerts: UInt32 = 0
     private(set) var pushes: UInt32 = 0
     private(set) var dropped = Dropped()
+    /// Pushes with the stamp of the push before.
+    private(set) var repeated: UInt32 = 0
+    /// By stamp, the alerts that were shown.
+    private(set) var alertStamps: [AlertCount] = []
+    /// By attributes, the activities that were started.
+    private(set) var starts: [StartCount] = []
+
+    struct AlertCount: Equatable {
+        let stamp: Int64
+        var count: UInt32
+    }
+
+    struct StartCount {
+        let payload: PushPayload
+        var count: UInt32
+    }
 
     /// Pushes that reached the phone and changed nothing, by why.
     struct Dropped: Equatable {
@@ -46,8 +62,10 @@ struct Phone {
 
     /// Notes the stamp of an accepted push; true if the push before it had the same.
     mutating func repeats(stamp: Int64) -> Bool {
-        defer { lastStampOrNone = stamp }
-        return lastStampOrNone == stamp
+        let isRepeated = lastStampOrNone == stamp
+        if isRepeated { repeated &+= 1 }
+        lastStampOrNone = stamp
+        return isRepeated
     }
 
     /// A push arrives: after the end nothing counts; an urgent one over the budget is throttled in
@@ -83,8 +101,24 @@ struct Phone {
         stampOrNone = payload.timestamp
         staleAtOrNone = payload.staleDate ?? Self.none
         eventCode = payload.event.rawValue
-        if payload.hasAlert { alerts &+= 1 }
+        if payload.hasAlert { countAlert(payload.timestamp) }
+        if payload.event == .start { countStart(payload) }
         if payload.event == .end { hasEnded = true }
+    }
+
+    private mutating func countAlert(_ stamp: Int64) {
+        alerts &+= 1
+        // What is applied has the newest stamp, or the one before again.
+        if let last = alertStamps.last, last.stamp == stamp {
+            alertStamps[alertStamps.count - 1].count &+= 1
+        } else {
+            alertStamps.append(AlertCount(stamp: stamp, count: 1))
+        }
+    }
+
+    private mutating func countStart(_ payload: PushPayload) {
+        let index = starts.firstIndex { $0.payload === payload || $0.payload.attributes == payload.attributes }
+        if let index { starts[index].count &+= 1 } else { starts.append(StartCount(payload: payload, count: 1)) }
     }
 
     /// Takes one of the hour's urgent pushes; false when they are used up. The hour slides.

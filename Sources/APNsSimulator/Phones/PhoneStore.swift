@@ -102,21 +102,35 @@ final class PhoneStore {
         guard let count = groups[channel.id]?.count else { return }
         // A start by broadcast finds no activity that it could be for.
         let push = push.payload?.event == .start ? PhonePush(payload: nil, isUrgent: push.isUrgent) : push
-        for index in 0..<count { groups[channel.id]?[index].receive(push, now: now) }
+        for index in 0..<count {
+            groups[channel.id]?[index].receive(push, now: now)
+            if let stamp = push.payload?.timestamp { _ = groups[channel.id]?[index].repeats(stamp: stamp) }
+        }
     }
 
     func phone(_ token: [UInt8]) -> Phone? { tokens.find(token).map { byToken[$0] } }
 
     func groups(on channel: String) -> [Phone] { groups[channel] ?? [] }
 
-    /// Every phone by its token, then every group by its channel, until `body` returns false.
-    func forEach(_ body: (_ phone: Phone, _ token: String?, _ channel: String?) -> Bool) {
-        for (entry, phone) in byToken.enumerated() {
-            guard body(phone, Hex.encode(tokens.token(of: entry)), nil) else { return }
+    /// Phones reached by token, and groups.
+    var records: Int { byToken.count + groups.values.reduce(0) { $0 + $1.count } }
+
+    /// Every phone by its token, in the order in which they came, then every group by its channel, until `body` returns
+    /// false. The first so many are left out.
+    func forEach(skipping: Int = 0, _ body: (_ phone: Phone, _ token: String?, _ channel: String?) -> Bool) {
+        for entry in min(skipping, byToken.count)..<byToken.count {
+            guard body(byToken[entry], Hex.encode(tokens.token(of: entry)), nil) else { return }
         }
-        for (channel, phones) in groups.sorted(by: { $0.key < $1.key }) {
-            for phone in phones { guard body(phone, nil, channel) else { return } }
+        let all = groups.sorted { $0.key < $1.key }.flatMap { channel, phones in phones.map { (channel, $0) } }
+        for (channel, phone) in all.dropFirst(max(0, skipping - byToken.count)) {
+            guard body(phone, nil, channel) else { return }
         }
+    }
+
+    /// What all phones have gone through, every one of a group counted.
+    func sum(into sums: inout PhoneSums) {
+        for phone in byToken { sums.add(phone) }
+        for phones in groups.values { for phone in phones { sums.add(phone) } }
     }
 
     /// What is shown on how many phones.
@@ -133,6 +147,36 @@ final class PhoneStore {
         } else {
             shown[key, default: ShownTally(state: phone.shows)].running += count
         }
+    }
+}
+
+/// What became of the pushes to many phones.
+struct PhoneSums: Equatable {
+    var pushes = 0
+    var alerts = 0
+    /// Alerts that were shown more than once with the same stamp.
+    var doubledAlerts = 0
+    var starts = 0
+    /// Activities that were started more than once with the same attributes.
+    var doubledStarts = 0
+    var repeatedStamps = 0
+    var older = 0
+    var afterEnd = 0
+    var undecodable = 0
+    var budget = 0
+
+    mutating func add(_ phone: Phone) {
+        let count = Int(phone.count)
+        pushes += count * Int(phone.pushes)
+        alerts += count * Int(phone.alerts)
+        doubledAlerts += count * phone.alertStamps.reduce(0) { $0 + Int($1.count) - 1 }
+        starts += count * phone.starts.reduce(0) { $0 + Int($1.count) }
+        doubledStarts += count * phone.starts.reduce(0) { $0 + Int($1.count) - 1 }
+        repeatedStamps += count * Int(phone.repeated)
+        older += count * Int(phone.dropped.older)
+        afterEnd += count * Int(phone.dropped.afterEnd)
+        undecodable += count * Int(phone.dropped.undecodable)
+        budget += count * Int(phone.dropped.budget)
     }
 }
 

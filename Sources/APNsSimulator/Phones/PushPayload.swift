@@ -31,6 +31,8 @@ final class PushPayload {
     let contentState: ContentState?
     let staleDate: Int64?
     let hasAlert: Bool
+    /// Of a `start`: the attributes' text.
+    let attributes: [UInt8]?
     private var verdicts: [(contract: PhoneContract, decodes: Bool)] = []
 
     /// Nil when no phone could make anything of the body.
@@ -50,6 +52,7 @@ final class PushPayload {
         contentState = state.map { ContentState(raw: Array(body[$0.range]), json: $0) }
         staleDate = Self.seconds(aps["stale-date"])
         hasAlert = aps["alert"] != nil
+        attributes = event == .start ? aps["attributes"].map { Array(body[$0.range]) } : nil
     }
 
     /// Whether an app with this contract decodes the content state; worked out once for each contract.

@@ -72,6 +72,19 @@ actor SimulatedService {
         counts.openConnections -= 1
     }
 
+    /// Does something to every connection: close, reset, silence or GOAWAY. Returns to how many.
+    func disturb(_ action: FaultAction) -> Int {
+        let all = Array(connections.values)
+        for connection in all {
+            connection.assumeIsolated { connection in
+                connection.withHooks { hooks, connection in
+                    (hooks as? ProviderConnection)?.disturb(action, of: connection)
+                }
+            }
+        }
+        return all.count
+    }
+
     /// Closes every connection at once.
     func closeConnections() {
         for connection in connections.values { connection.assumeIsolated { $0.close() } }
