@@ -21,13 +21,14 @@ extension Store {
     /// Creates or replaces a type, if `mayReplace` agrees.
     ///
     /// `mayReplace` is asked with the type that stands there and whether live matches use it; a match that goes live
-    /// meanwhile is not seen. Returns whether the type was stored.
+    /// meanwhile is not seen.
+    /// - Returns: The type that stands in the way; nil: the new one was stored.
     package func putType(
         _ record: TypeRecord,
         tenant: TenantID,
         by deadline: ContinuousClock.Instant,
         mayReplace: @Sendable (_ old: TypeRecord, _ isInUse: Bool) -> Bool
-    ) async throws(StoreError) -> Bool {
+    ) async throws(StoreError) -> TypeRecord? {
         let key: [PGValue] = [.text(tenant), .text(record.bundle), .text(record.type)]
         return try await tenantTransaction(tenant, by: deadline) { connection in
             let found = try await connection.query(
@@ -40,7 +41,7 @@ extension Store {
                 key,
                 by: deadline
             )
-            if let row = found.first, !mayReplace(TypeRecord(row), row.bool(4)) { return false }
+            if let row = found.first, !mayReplace(TypeRecord(row), row.bool(4)) { return TypeRecord(row) }
             _ = try await connection.query(
                 """
                 INSERT INTO activity_types (tenant_id, bundle, attributes_type, content_state, attributes)
@@ -51,7 +52,7 @@ extension Store {
                 key + [.json(record.contentState), .json(record.attributes)],
                 by: deadline
             )
-            return true
+            return nil
         }
     }
 

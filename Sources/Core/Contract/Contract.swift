@@ -43,9 +43,9 @@ package struct Contract: Equatable, Sendable {
 
     private static func onlyAdds(_ new: [ContractField], to old: [ContractField]) -> Bool {
         let kept = old.allSatisfy { field in
-            new.contains { $0.name.utf8.elementsEqual(field.name.utf8) && isCompatible($0.type, with: field.type) }
+            new.contains { $0.name == field.name && isCompatible($0.type, with: field.type) }
         }
-        let added = new.filter { field in !old.contains { $0.name.utf8.elementsEqual(field.name.utf8) } }
+        let added = new.filter { field in !old.contains { $0.name == field.name } }
         return kept && added.allSatisfy { $0.type.isOptional }
     }
 

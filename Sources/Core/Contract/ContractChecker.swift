@@ -28,7 +28,7 @@ struct ContractChecker {
         case (.optional(let type), _): try check(value, type, path: path)
         case (.string, .string), (.bool, .bool): break
         case (.int, .number(let digits)): try checkInteger(digits, path: path)
-        case (.double, .number(let digits)): try checkDouble(digits, path: path)
+        case (.double, .number(let digits)): _ = try checkDouble(digits, path: path)
         case (.date, .number(let digits)): try checkDate(digits, path: path)
         case (.date(convertsText: true), .string(let text)): try convert(text, at: value, path: path)
         case (.date(convertsText: false), .string(let text)): throw textInsteadOfDate(text, path: path)
@@ -39,7 +39,8 @@ struct ContractChecker {
         case (.data, .string(let text)):
             guard Data(base64Encoded: text) != nil else { throw violation(path, "is no base64 text") }
         case (.choice(let choices), .string(let text)):
-            guard choices.contains(where: { $0.utf8.elementsEqual(text.utf8) }) else {
+            // By Swift's equality, as an enum's raw values are found: both ways of writing é are one.
+            guard choices.contains(text) else {
                 throw violation(path, "is none of \(choices.joined(separator: ", "))")
             }
         case (.list(let type), .array(let elements)):
@@ -56,20 +57,20 @@ struct ContractChecker {
         _ fields: [ContractField],
         path: String
     ) throws(Problem) {
-        for field in fields {
-            let value = members.first { $0.name.utf8.elementsEqual(field.name.utf8) }?.value
-            if value == nil && !field.type.isOptional {
-                throw violation("\(path).\(field.name)", "is missing; the contract says \(field.type.description)")
-            }
-        }
+        // Names by Swift's equality, as coding keys are found; the first of several wins.
+        var found = Set<String>()
         // In the order in which they stand, so that replacements are in order too.
         for member in members {
             let place = "\(path).\(member.name)"
-            if let field = fields.first(where: { $0.name.utf8.elementsEqual(member.name.utf8) }) {
+            if let field = fields.first(where: { $0.name == member.name }), found.insert(field.name).inserted {
                 try check(member.value, field.type, path: place)
             } else {
                 warnings.append("unknown_key:" + place)
             }
+        }
+        if let missing = fields.first(where: { !$0.type.isOptional && !found.contains($0.name) }) {
+            let place = "\(path).\(missing.name)"
+            throw violation(place, "is missing; the contract says \(missing.type.description)")
         }
     }
 
@@ -81,14 +82,29 @@ struct ContractChecker {
         guard let value = Double(digits), Int64(exactly: value) != nil else {
             throw violation(path, "is no whole number; the contract says int")
         }
+        // Where a Double has gaps, the decoder reads a Decimal, with edges of its own.
+        guard value.magnitude < 9_007_199_254_740_992 || Self.decodes(digits, as: Int.self) else {
+            throw violation(path, "is no whole number that phones can read; the contract says int")
+        }
     }
 
-    private func checkDouble(_ digits: String, path: String) throws(Problem) {
+    private func checkDouble(_ digits: String, path: String) throws(Problem) -> Double {
         guard let value = Double(digits), value.isFinite else { throw violation(path, "is too big for a Double") }
+        // A number that is too small is refused, and so is a zero with an exponent, at times.
+        guard value != 0 || digits.utf8.allSatisfy({ $0 | 0x20 != 0x65 }) || Self.decodes(digits, as: Double.self)
+        else {
+            throw violation(path, "is too near to zero for a Double; write 0")
+        }
+        return value
+    }
+
+    /// Asks the decoder itself: for the few numbers about which it has ideas of its own.
+    private static func decodes<Number: Decodable>(_ digits: String, as type: Number.Type) -> Bool {
+        (try? JSONDecoder().decode([Number].self, from: Data("[\(digits)]".utf8))) != nil
     }
 
     private func checkDate(_ digits: String, path: String) throws(Problem) {
-        guard let seconds = Double(digits), seconds.isFinite else { throw violation(path, "is too big for a date") }
+        let seconds = try checkDouble(digits, path: path)
         guard let unit = ReferenceDate.unitThatWasMeant(by: seconds) else { return }
         throw Problem(
             .contractViolation,

@@ -74,6 +74,17 @@ extension ContractType {
         var fields: [ContractField] = []
         for member in members {
             let place = "\(path).\(member.name)"
+            if member.name.hasSuffix("?") {
+                throw Problem(
+                    .invalidField,
+                    "\(place): the question mark belongs to the type",
+                    field: place,
+                    hint: "Write \"\(member.name.dropLast())\":\"int?\", or {\"optional\":type} for lists and objects."
+                )
+            }
+            guard !fields.contains(where: { $0.name == member.name }) else {
+                throw Problem(.invalidField, "\(place): Swift cannot tell it from another key", field: place)
+            }
             fields.append(ContractField(name: member.name, type: try ContractType(member.value, path: place)))
         }
         return fields
@@ -105,6 +116,9 @@ extension ContractType {
             for value in values {
                 guard case .string(let choice) = value.content else {
                     throw Problem(.invalidField, "\(path).enum must list texts", field: path + ".enum")
+                }
+                guard !choices.contains(choice) else {
+                    throw Problem(.invalidField, "\(path).enum lists \"\(choice)\" twice", field: path + ".enum")
                 }
                 choices.append(choice)
             }

@@ -9,15 +9,19 @@ enum ReferenceDate {
         switch seconds {
         case ..<1_200_000_000: nil
         case ..<100_000_000_000: "UNIX seconds"
-        default: "milliseconds"
+        case ..<100_000_000_000_000: "milliseconds"
+        case ..<100_000_000_000_000_000: "microseconds"
+        default: "nanoseconds"
         }
     }
 
-    /// The year that a phone would show.
-    static func year(of seconds: Double) -> Int64 {
+    /// The year that a phone would show, or something like it beyond any calendar.
+    static func year(of seconds: Double) -> String {
         let days = (seconds + Double(unixSeconds)) / 86_400
-        guard let whole = Int64(exactly: days.rounded(.down)), abs(whole) < 1_000_000_000_000_000 else { return .max }
-        return CivilDate(daysSince1970: whole).year
+        guard let whole = Int64(exactly: days.rounded(.down)), abs(whole) < 1_000_000_000_000_000 else {
+            return "of a date beyond all calendars"
+        }
+        return String(CivilDate(daysSince1970: whole).year)
     }
 
     /// The number for a moment, exact to its microseconds.

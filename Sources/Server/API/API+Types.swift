@@ -12,22 +12,21 @@ extension API {
         let contentState = try body.object("content_state")
         let contract = try Contract(contentState, path: "content_state")
         let attributes = try body.optionalObject("attributes")
-        if let attributes { _ = try Contract(attributes, path: "attributes") }
+        let ofAttributes = try attributes.map { json throws(Problem) in try Contract(json, path: "attributes") }
         let record = TypeRecord(
             bundle: bundle,
             type: type,
             contentState: contentState.rawJSON,
             attributes: attributes?.rawJSON
         )
-        let isStored = try await store.putType(record, tenant: call.tenant, by: call.deadline) { old, isInUse in
-            guard isInUse, let known = Contract(stored: old.contentState) else { return true }
-            return contract.onlyAddsOptionalFields(to: known)
+        let standing = try await store.putType(record, tenant: call.tenant, by: call.deadline) { old, isInUse in
+            !isInUse || old.faultOfChange(contract, ofAttributes) == nil
         }
-        guard isStored else {
+        if let field = standing?.faultOfChange(contract, ofAttributes) {
             throw Problem(
                 .contractInUse,
-                "live matches use this type: until they end, a contract may only add optional fields",
-                field: "content_state",
+                "live matches use this type: until they end, its contracts may only add optional fields",
+                field: field,
                 hint: "Make new fields optional (\"int?\"), or use a type of another name."
             )
         }
@@ -60,6 +59,15 @@ extension API {
 }
 
 extension TypeRecord {
+    /// Which of the two contracts phones that decode by the old ones could not follow; nil: they follow both.
+    fileprivate func faultOfChange(_ contract: Contract, _ ofAttributes: Contract?) -> String? {
+        if let known = Contract(stored: contentState), !contract.onlyAddsOptionalFields(to: known) {
+            return "content_state"
+        }
+        guard let known = attributes.flatMap(Contract.init(stored:)) else { return nil }
+        return ofAttributes?.onlyAddsOptionalFields(to: known) == true ? nil : "attributes"
+    }
+
     fileprivate var json: JSONOutput {
         var members: [(String, JSONOutput)] = [
             ("bundle", .string(bundle.text)), ("type", .string(type.text)), ("content_state", .raw(contentState)),

@@ -144,7 +144,8 @@ struct MatchTests {
         #expect(try await call.json("GET", target, 200)["content_state"].raw == APIFixture.contract)
         let other = #"{"content_state":{"home":"string"}}"#
         #expect(await call.send("PUT", target, other).status == 200)
-        _ = try await call.json("PUT", target, #"{"content_state":\#(APIFixture.contract)}"#, 200)
+        let attributes = #","attributes":{"competition":"string"}}"#
+        _ = try await call.json("PUT", target, #"{"content_state":\#(APIFixture.contract)"# + attributes, 200)
         _ = try await fixture.call(fixture.feed).json(
             "POST",
             "/v1/matches/m1/events",
@@ -153,7 +154,11 @@ struct MatchTests {
         )
         try await call.problem("PUT", target, other, .contractInUse, field: "content_state")
         let grown = APIFixture.contract.dropLast() + #","red":"int?"}"#
-        _ = try await call.json("PUT", target, #"{"content_state":\#(grown)}"#, 200)
+        for changed in ["}", #","attributes":{"competition":"int"}}"#] {
+            let body = #"{"content_state":\#(grown)"# + changed
+            try await call.problem("PUT", target, body, .contractInUse, field: "attributes")
+        }
+        _ = try await call.json("PUT", target, #"{"content_state":\#(grown)"# + attributes, 200)
         try await call.problem(
             "PUT",
             target,

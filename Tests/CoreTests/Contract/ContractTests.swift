@@ -71,6 +71,36 @@ struct ContractTests {
         }
     }
 
+    @Test(
+        "a date in another unit, by table",
+        arguments: [
+            ("1199999999", nil), ("1200000000", "UNIX seconds: a phone would show the year 2039"),
+            ("1784487600", "UNIX seconds: a phone would show the year 2057"),
+            ("1784487600.5", "UNIX seconds: a phone would show the year 2057"),
+            ("1.7844876e9", "UNIX seconds: a phone would show the year 2057"),
+            ("4102444800", "UNIX seconds: a phone would show the year 2131"),
+            ("1784487600000", "milliseconds: a phone would show the year 58549"),
+            ("806180400000", "milliseconds: a phone would show the year 27547"),
+            ("1784487600000000", "microseconds: a phone would show the year 56550161"),
+            ("1784487600000000000", "nanoseconds: a phone would show the year 56548162926"),
+            ("1e300", "nanoseconds: a phone would show the year of a date beyond all calendars"),
+            ("-978307200", nil), ("-978307201.25", nil), ("806180400", nil), ("0", nil), ("8061804e2", nil),
+        ] as [(String, String?)]
+    )
+    func dateUnits(digits: String, complaint: String?) throws {
+        for (text, state) in [("date", "{\"at\":\(digits)}"), ("date?", "{\"at\":\(digits)}")] {
+            let contract = "{\"at\":\"\(text)\"}"
+            guard let complaint else {
+                #expect(throws: Never.self) { try check(state, contract) }
+                continue
+            }
+            let problem = #expect(throws: Problem.self) { try check(state, contract) }
+            let detail = try #require(problem?.detail)
+            #expect(detail.hasPrefix("content_state.at reads as \(complaint)"), "\(detail)")
+            #expect(problem?.field == "content_state.at" && problem?.hint?.contains("978307200") == true)
+        }
+    }
+
     @Test("a date's text is converted where the contract says so, and nothing else changes")
     func converts() throws {
         let text = #"{"a":{"date":"convert"},"b":[{"at":{"date":"convert"}}],"n":"double"}"#
@@ -119,6 +149,8 @@ struct ContractTests {
             (#"{"a":[]}"#, "content_state.a"),
             (#"{"a":["int","int"]}"#, "content_state.a"), (#"{"a":{"b":"x"}}"#, "content_state.a.b"),
             ("[]", "content_state"),
+            (#"{"a?":"int"}"#, "content_state.a?"), (#"{"é":"int","e\u0301":"int"}"#, "content_state.e\u{301}"),
+            (#"{"a":{"enum":["x","x"]}}"#, "content_state.a.enum"),
             (#"{"a":{"enum":[]}}"#, "content_state.a.enum"), (#"{"a":{"enum":[1]}}"#, "content_state.a.enum"),
         ]
     )
