@@ -74,7 +74,8 @@ let package = Package(
         .executableTarget(
             name: "touchline",
             dependencies: [
-                "CLinux", "Core", "Crypto", "EventLoop", "Executables", "HTTP2", "PostgreSQL", "Server", "Store",
+                "APNs", "APNsProtocol", "CLinux", "Core", "Crypto", "EventLoop", "Executables", "HTTP2", "PostgreSQL",
+                "Server", "Store",
             ],
             swiftSettings: common
         ),
@@ -145,7 +146,10 @@ let package = Package(
         .testTarget(name: "ExecutablesTests", dependencies: ["Executables"], swiftSettings: common),
         .testTarget(
             name: "TouchlineTests",
-            dependencies: ["Core", "EventLoop", "Executables", "HTTP2", "HTTPServer", "touchline", "TestSupport"],
+            dependencies: [
+                "APNsProtocol", "APNsSimulator", "Core", "Crypto", "EventLoop", "Executables", "HTTP2", "HTTPServer",
+                "PostgreSQL", "Server", "Store", "TestSupport", "touchline",
+            ],
             swiftSettings: common
         ),
         .testTarget(

@@ -46,6 +46,6 @@ extension Program {
 extension Command {
     /// Every command, in the order of the help.
     static let all: [Command] =
-        [.serve, .migrate, .demo, .replay, .completions, .complete]
+        [.serve, .migrate, .demo, .replay, .explain, .completions, .complete]
         + tenants + keys + [.keyBootstrap] + apps + types + matches + events + activities + channels
 }
