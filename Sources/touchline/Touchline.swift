@@ -12,6 +12,10 @@ struct Touchline {
 
     /// - Returns: The exit code: 0 done, 1 failed, 2 wrong use, 3 not found, 4 not allowed.
     static func run(_ words: [String], environment: [String: String]) async -> Int32 {
+        if words == ["--version"] {
+            Terminal.print("touchline \(Program.version)")
+            return 0
+        }
         do throws(Failure) {
             switch try CommandParser(program: .touchline, commands: Command.all).parse(words, environment: environment)
             {
@@ -46,6 +50,6 @@ extension Program {
 extension Command {
     /// Every command, in the order of the help.
     static let all: [Command] =
-        [.serve, .migrate, .demo, .replay, .explain, .completions, .complete]
+        [.serve, .migrate, .demo, .doctor, .replay, .explain] + pushes + [.completions, .manual, .complete]
         + tenants + keys + [.keyBootstrap] + apps + types + matches + events + activities + channels
 }

@@ -85,7 +85,8 @@ extension Command {
             Option("--disposable", "for trying out: the data folder is deleted at the end, and with the process"),
         ]
 
-    private static var apnsOptions: [Option] {
+    /// Where APNs is, and whom to trust there.
+    static var apnsOptions: [Option] {
         let hosts = [("production", "api.push.apple.com:443"), ("sandbox", "api.sandbox.push.apple.com:443")]
         let manageHosts = [
             "production": "api-manage-broadcast.push.apple.com:2196",
