@@ -150,7 +150,8 @@ struct DoctorTests {
     @Test("exits 1 when something is wrong")
     func exitCode() async {
         let words = [
-            "doctor", "--data", "/nowhere", "--url", "http://127.0.0.1:1", "--apns-production-push", "localhost:1", "--json",
+            "doctor", "--data", "/nowhere", "--url", "http://127.0.0.1:1", "--apns-production-push", "localhost:1",
+            "--json",
         ]
         let hosts = [
             "--apns-production-manage", "localhost:1", "--apns-sandbox-push", "localhost:1", "--apns-sandbox-manage",
