@@ -14,6 +14,7 @@ package enum Schema {
         Migration(name: "0002_accept_events", sql: PackageResources._002_accept_events_sql),
         Migration(name: "0003_rank_due_targets", sql: PackageResources._003_rank_due_targets_sql),
         Migration(name: "0004_follow_phones", sql: PackageResources._004_follow_phones_sql),
+        Migration(name: "0005_plan_once", sql: PackageResources._005_plan_once_sql),
         Migration(name: "0006_count_stragglers", sql: PackageResources._006_count_stragglers_sql),
     ]
 }

@@ -29,8 +29,9 @@ package struct IncomingEvent: Sendable {
 }
 
 extension Store {
-    /// Takes one event into its match, in one transaction under the lock of the match's row.
+    /// Takes one event into its match, under the lock of the match's row.
     ///
+    /// Events that come while others are being committed are committed together, whoever's they are; see ``EventBatches``.
     /// An `end` is held for `endHold`, for late goals to fold in.
     package func accept(
         _ event: FeedEvent,
@@ -41,7 +42,43 @@ extension Store {
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> EventAnswer {
         let incoming = IncomingEvent(match: match, event: event, bodyDigest: bodyDigest)
-        return try await accept([incoming], tenant: tenant, endHold: endHold, by: deadline)[0]
+        let entry = EventBatches.Entry(tenant: tenant, incoming: incoming, endHold: endHold)
+        return try await eventBatches.accept(entry) { entries in
+            await acceptTogether(entries, by: deadline)
+        }
+    }
+
+    /// Takes events of any tenants, in one round trip and one transaction. If one of them fails, each by itself.
+    private func acceptTogether(
+        _ entries: [EventBatches.Entry],
+        by deadline: ContinuousClock.Instant
+    ) async -> [Result<EventAnswer, StoreError>] {
+        // Locks are taken in the order of keys, as bulks take theirs.
+        let order = entries.indices.sorted { entries[$0].place.lexicographicallyPrecedes(entries[$1].place) }
+        // A match that somebody keeps locked must not hold up the others for long.
+        var statements = entries.count > 1 ? [PGStatement("SELECT set_config('lock_timeout', '1s', true)")] : []
+        var results: [Int: Int] = [:]
+        var tenant: TenantID?
+        for index in order {
+            let entry = entries[index]
+            if tenant != entry.tenant { statements.append(scope(entry.tenant)) }
+            tenant = entry.tenant
+            results[index] = statements.count
+            statements.append(Self.statement(entry.incoming, tenant: entry.tenant, endHold: entry.endHold))
+        }
+        do throws(StoreError) {
+            let all = try await retrying(by: deadline) { () async throws(PGError) in
+                try await api.pipeline(statements, by: deadline)
+            }
+            return entries.indices.map { index in
+                .success(results[index].flatMap { all[$0].first }.map { EventAnswer($0) } ?? .matchNotFound)
+            }
+        } catch {
+            guard entries.count > 1, .now < deadline else { return entries.map { _ in .failure(error) } }
+            var answers: [Result<EventAnswer, StoreError>] = []
+            for entry in entries { answers += await acceptTogether([entry], by: deadline) }
+            return answers
+        }
     }
 
     /// Takes many events, in one round trip and one transaction: all of them are committed, or none.

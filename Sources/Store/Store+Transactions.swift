@@ -40,7 +40,7 @@ extension Store {
     }
 
     /// Makes the rows of one tenant the only ones, until the transaction ends.
-    private func scope(_ tenant: TenantID) -> PGStatement {
+    func scope(_ tenant: TenantID) -> PGStatement {
         PGStatement("SELECT set_config('touchline.tenant', $1, true)", [.text(tenant.text)])
     }
 

@@ -10,6 +10,7 @@ package final class Store: Sendable {
     /// As the owner too, for the look-up of keys alone: a flood of requests must not stand before the engine.
     let keys: PGPool
     package let masterKey: MasterKey
+    let eventBatches = EventBatches()
 
     /// - Parameters:
     ///   - database: As the owner of the tables, with ``setup``.

@@ -58,7 +58,8 @@ struct SendingFixture {
         occurredAt: Timestamp? = nil,
         state: String? = #"{"home":1}"#,
         alert: String? = nil,
-        body: [UInt8] = [1]
+        body: [UInt8] = [1],
+        by deadline: ContinuousClock.Instant = Self.soon
     ) async throws -> EventAnswer {
         try await store.accept(
             FeedEvent(
@@ -73,7 +74,7 @@ struct SendingFixture {
             bodyDigest: body,
             match: match,
             tenant: tenant,
-            by: Self.soon
+            by: deadline
         )
     }
 
