@@ -166,9 +166,9 @@ struct HTTP2Session: ~Copyable {
     /// Frees a closed stream's slot and hands out its response.
     mutating func takeResponse(slot: Int) -> HTTP2ResponseRecord {
         streams[slot].phase = .free
-        guard streams[slot].response.status != 0 else { return HTTP2ResponseRecord() }
-        defer { streams[slot].response = HTTP2ResponseRecord() }
-        return streams[slot].response
+        var response = HTTP2ResponseRecord()
+        swap(&response, &streams[slot].response)
+        return response
     }
 
     // MARK: - Ends

@@ -3,15 +3,19 @@ struct StreamNumbers {
     private var numbers: [Int32]  // 0: free
     private var slots: [Int32]
     private var count = 0
+    /// Leaves as many bits as the tables have places for.
+    private var shift: UInt32 = 24
 
     init() {
         numbers = Array(repeating: 0, count: 256)
         slots = Array(repeating: 0, count: 256)
     }
 
-    /// Numbers are given one after the other, so that open streams mostly lie side by side.
+    /// Scattered by the golden ratio: numbers that follow each other would make one long run, which removing walks along.
     @inline(__always)
-    private func home(_ number: Int32) -> Int { Int(number >> 1) & (numbers.count - 1) }
+    private func home(_ number: Int32) -> Int {
+        Int((UInt32(bitPattern: number) &* 0x9E37_79B9) >> shift)
+    }
 
     /// The slot of an open stream.
     subscript(_ number: Int32) -> Int? {
@@ -61,6 +65,7 @@ struct StreamNumbers {
     private mutating func grow() {
         let old = zip(numbers, slots).filter { $0.0 != 0 }
         numbers = Array(repeating: 0, count: 2 * numbers.count)
+        shift -= 1
         slots = Array(repeating: 0, count: numbers.count)
         for (number, slot) in old { put(number, slot) }
     }
