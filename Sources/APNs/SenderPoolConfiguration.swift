@@ -94,6 +94,10 @@ package struct SenderPoolConfiguration: Sendable {
     /// Of each connection; tests begin near the last, 2^31 - 1.
     package var firstStream: Int32 = 1
 
+    /// How long a thin stream of routine pushes on a connection may be gathered into one write; lone ones, those to
+    /// channels and what fills records do not wait.
+    package var gathering: Duration = .milliseconds(3)
+
     package init(endpoints: APNsEndpoints = APNsEndpoints(), tls: TLSContext?, loops: [EventLoop]) {
         self.endpoints = endpoints
         self.tls = tls
@@ -108,6 +112,7 @@ package struct SenderPoolConfiguration: Sendable {
         configuration.wantedErrorFields = ["retry-after", "date"]
         configuration.firstStream = firstStream
         configuration.maxBodyBytes = 4096
+        configuration.gathering = gathering
         configuration.busyPing = busyPing
         configuration.idlePing = idlePing
         configuration.pingTimeout = pingTimeout

@@ -10,6 +10,8 @@ package struct HTTP2ClientConfiguration: Sendable {
     package var wantedErrorFields: [String]?
     /// What is held of a response's body.
     package var maxBodyBytes = 16 << 20
+    /// How long a thin stream of requests may be gathered; zero: each turn's leave at its end.
+    package var gathering: Duration = .zero
     /// Silence before a PING while streams are open.
     package var busyPing: Duration = .seconds(5)
     /// Silence before a PING while none is.

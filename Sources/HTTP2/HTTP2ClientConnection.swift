@@ -6,28 +6,32 @@ package import EventLoop
 /// Requests are submitted into free slots and leave at the end of the turn, gathered. A slot is known by its number until
 /// `ended` was called for it, exactly once.
 package final class HTTP2ClientConnection {
-    private enum State {
+    enum State {
         case opening  // TLS and ALPN. To: ready, closed.
         case ready  // To: closed.
         case closed
     }
 
-    private let loop: EventLoop
-    private let isCleartext: Bool
-    private let configuration: HTTP2ClientConfiguration
-    private var handlers: HTTP2ClientHandlers?
+    // What the other file of this type works on too is not private.
+    let loop: EventLoop
+    let isCleartext: Bool
+    let configuration: HTTP2ClientConfiguration
+    var handlers: HTTP2ClientHandlers?
     private var transport: Transport?
-    private var session: HTTP2Session
-    private var state = State.opening
+    var session: HTTP2Session
+    var state = State.opening
     private var slots: StreamSlots
-    private var streams = ClientStreamTable()
-    private var liveness: Liveness
-    private var busySince: ContinuousClock.Instant?
-    private var timer: TimerID?
-    private var timerInstant: ContinuousClock.Instant?
-    private let openDeadline: ContinuousClock.Instant
-    private var nextDeadline: ContinuousClock.Instant?
+    var streams = ClientStreamTable()
+    var liveness: Liveness
+    var busySince: ContinuousClock.Instant?
+    var timer: TimerID?
+    var timerInstant: ContinuousClock.Instant?
+    let openDeadline: ContinuousClock.Instant
+    var nextDeadline: ContinuousClock.Instant?
     private var isPumpScheduled = false
+    private var gathering: Gathering
+    private var isUrgent = false
+    var gatheredUntil: ContinuousClock.Instant?
     /// Set before `closed` is called.
     package private(set) var endCause: HTTP2EndCause?
 
@@ -56,6 +60,7 @@ package final class HTTP2ClientConnection {
         self.configuration = configuration
         self.handlers = handlers
         openDeadline = deadline
+        gathering = Gathering(tick: configuration.gathering)
         slots = StreamSlots(
             localLimit: configuration.streamLimit,
             firstRequestAlone: configuration.firstRequestAlone
@@ -158,6 +163,7 @@ package final class HTTP2ClientConnection {
             throw .notProcessed
         }
         slots.opened()
+        gathering.submitted()
         streams.open(slot, stream: stream, deadline: deadline)
         if slots.open == 1 { becameBusy() }
         if nextDeadline.map({ deadline < $0 }) ?? true {
@@ -171,7 +177,10 @@ package final class HTTP2ClientConnection {
     }
 
     /// What was submitted leaves at the end of this turn, whatever is being gathered: an urgent request is among it.
-    package func flushSoon() { schedulePump() }
+    package func flushSoon() {
+        isUrgent = true
+        schedulePump()
+    }
 
     /// Gives a request up; its owner wants no end of it.
     package func cancel(_ slot: Int) {
@@ -202,7 +211,7 @@ package final class HTTP2ClientConnection {
         becomeReady()
     }
 
-    private func becomeReady() {
+    func becomeReady() {
         guard state == .opening else { return }
         state = .ready
         liveness.received(now: .now)
@@ -262,7 +271,7 @@ package final class HTTP2ClientConnection {
 
     // MARK: - Output
 
-    private func schedulePump() {
+    func schedulePump() {
         guard !isPumpScheduled else { return }
         isPumpScheduled = true
         loop.atEndOfTurn { [weak self] in
@@ -273,10 +282,10 @@ package final class HTTP2ClientConnection {
     }
 
     /// Moves frames from the session to the transport until one of them has no more.
-    private func pump() {
+    func pump() {
         guard state == .ready, let transport else { return }
         moveOutput()
-        transport.flush()
+        flush(transport)
         // Streams that we reset, or whose last bytes went out behind the answer, have ended by that.
         if !session.actions.isEmpty {
             performActions()
@@ -284,6 +293,25 @@ package final class HTTP2ClientConnection {
         }
         if state == .ready, session.isOver {
             end(.connectionLost("the peer broke the protocol"), .protocolError, handshakeFailed: nil)
+        }
+    }
+
+    /// Full records have left by now; the rest may be worth a moment.
+    private func flush(_ transport: Transport) {
+        guard transport.pendingBytes > 0 else {
+            isUrgent = false
+            return
+        }
+        let now = ContinuousClock.now
+        switch isUrgent ? .now : gathering.decide(now: now) {
+        case .now:
+            if isUrgent { gathering.left(now: now) }
+            isUrgent = false
+            gatheredUntil = nil
+            transport.flush()
+        case .at(let instant):
+            gatheredUntil = instant
+            schedule(at: instant)
         }
     }
 
@@ -295,70 +323,6 @@ package final class HTTP2ClientConnection {
             session.output.withFront(.max >> 1) { transport.write($0) }
             session.output.removeFirst(session.output.count)
         }
-    }
-
-    // MARK: - Time
-
-    private func becameBusy() {
-        let now = ContinuousClock.now
-        busySince = now
-        checkLiveness(now: now)
-    }
-
-    private func abandon(_ slot: Int) {
-        session.submitReset(stream: streams[slot].stream, code: HTTP2ErrorCode.cancel)
-        streams.abandon(slot)
-        schedulePump()
-    }
-
-    private func timerFired() {
-        timer = nil
-        timerInstant = nil
-        let now = ContinuousClock.now
-        if state == .opening {
-            if isCleartext { return becomeReady() }
-            guard now >= openDeadline else { return schedule(at: openDeadline) }
-            let reason = "no TLS within the deadline"
-            return end(.cannotConnect(reason), .tls, handshakeFailed: reason)
-        }
-        if let deadline = nextDeadline, now >= deadline { expire(now: now) }
-        checkLiveness(now: now)
-    }
-
-    private func expire(now: ContinuousClock.Instant) {
-        let (expired, next) = streams.expired(at: now)
-        nextDeadline = next
-        if let next { schedule(at: next) }
-        for slot in expired where state == .ready {
-            abandon(slot)
-            handlers?.ended(slot, .deadlinePassed, session.response(of: slot))
-        }
-    }
-
-    private func checkLiveness(now: ContinuousClock.Instant) {
-        guard state == .ready else { return }
-        switch liveness.check(busySince: busySince, now: now) {
-        case .wait(let instant): schedule(at: instant)
-        case .ping:
-            session.submitPing()
-            schedulePump()
-            schedule(at: now + configuration.pingTimeout)
-        case .dead: end(.connectionLost("no answer to a PING"), .silence, handshakeFailed: nil)
-        }
-    }
-
-    /// One timer serves all deadlines: it is set to the earliest, and asks what is due when it fires.
-    private func schedule(at instant: ContinuousClock.Instant) {
-        if let timerInstant, timerInstant <= instant { return }
-        cancelTimer()
-        timerInstant = instant
-        timer = loop.schedule(at: instant) { [weak self] in self?.timerFired() }
-    }
-
-    private func cancelTimer() {
-        if let timer { loop.cancel(timer) }
-        timer = nil
-        timerInstant = nil
     }
 
     // MARK: - The end
@@ -377,7 +341,7 @@ package final class HTTP2ClientConnection {
         closed?(nil)
     }
 
-    private func end(_ error: HTTP2Error, _ cause: HTTP2EndCause, handshakeFailed reason: String?) {
+    func end(_ error: HTTP2Error, _ cause: HTTP2EndCause, handshakeFailed reason: String?) {
         guard state != .closed else { return }
         endCause = cause
         let error = state == .opening ? HTTP2Error.cannotConnect(reason ?? "\(error)") : error
