@@ -9,8 +9,7 @@ extension API {
         let activity: ActivityID = try call.parameter("activity")
         let body = try ObjectReader(try call.json(), names: ActivityRegistration.names)
         let registration = try ActivityRegistration(body, activity: activity)
-        let answers = try await store.register([registration], match: match, by: call.deadline)
-        switch answers[0] {
+        switch try await desk.register(registration, match: match, by: call.deadline) {
         case .matchNotFound: throw Self.noSuchMatch
         case .noApp: throw ActivityRegistration.noApp
         case .stored(let version, let behind):

@@ -16,6 +16,7 @@ package struct API: Sendable {
     let patience: Duration
     let now: @Sendable () -> Timestamp
     let contracts = ContractCache()
+    let desk: RegistrationDesk
 
     package init(store: Store, patience: Duration = .seconds(5), wake: @escaping @Sendable () -> Void) {
         self.init(store: store, patience: patience, now: WallClock.now, wake: wake)
@@ -29,6 +30,7 @@ package struct API: Sendable {
         wake: @escaping @Sendable () -> Void
     ) {
         self.store = store
+        desk = RegistrationDesk(store: store)
         self.patience = patience
         self.now = now
         self.wake = wake

@@ -57,6 +57,41 @@ struct ActivityTests {
         try await call.problem("DELETE", "\(target)?why=x", .unknownField, field: "why")
     }
 
+    @Test("single registrations that come together share transactions, each answered for itself")
+    func together() async throws {
+        let fixture = try await APIFixture.make()
+        let call = fixture.call(fixture.app)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    let token = String(number + 0x1000, radix: 16)
+                    let body = #"{"token":"\#(token)","environment":"production","frequent_pushes_enabled":true}"#
+                    let answer = try await call.json("PUT", "/v1/matches/m1/activities/a\(number)", body, 200)
+                    #expect(answer["activity"].text == "a\(number)" && answer["behind"].raw == "false")
+                }
+                if number % 50 == 0 {
+                    group.addTask {
+                        let body = #"{"token":"0f","environment":"production","frequent_pushes_enabled":true}"#
+                        try await call.problem(
+                            "PUT",
+                            "/v1/matches/nowhere/activities/a",
+                            body,
+                            .notFound,
+                            field: "match"
+                        )
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let stored = try await fixture.store.owner(
+            by: .now + .seconds(10),
+            "SELECT count(*), count(DISTINCT registered_xid::text) FROM activities"
+        )
+        #expect(stored[0].int(0) == 200)
+        #expect(stored[0].int(1) < 150, "\(stored[0].int(1)) transactions")
+    }
+
     @Test("many register at once")
     func lines() async throws {
         let fixture = try await APIFixture.make()

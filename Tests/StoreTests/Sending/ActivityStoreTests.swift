@@ -169,6 +169,37 @@ struct ActivityStoreTests {
         #expect(off.isEmpty)
     }
 
+    @Test("failures beyond the bound of a match are given up, and the books say so")
+    func bound() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.register(["a", "b", "c", "d"].map { try match.registration($0) })
+        try await match.event("1")
+        let lines = try await match.store.owner(
+            by: SendingFixture.soon,
+            [
+                """
+                SELECT touchline_hand_over('t_acme', 'final', 'production', 'frequent', 0::smallint, 1, false, 0,
+                    ARRAY['a', 'b', 'c', 'gone', 'd'], ARRAY[0, 0, 0, 0, 0]::bigint[], 4)
+                """,
+                "SELECT wanted, given_up, removed, handed, over FROM turns",
+            ]
+        )[1].map { row in (0..<5).map { row.int($0) } }
+        #expect(lines == [[2, 1, 1, 2, 1]])
+        #expect(try await match.value("SELECT string_agg(activity, '' ORDER BY activity) FROM stragglers") == "abc")
+
+        try await match.event("2")
+        let answers = try await match.store.owner(
+            by: SendingFixture.soon,
+            """
+            SELECT count(activity) FROM touchline_compare('t_acme', ARRAY['final'], ARRAY[1], ARRAY[2], ARRAY['c', 'd'],
+                ARRAY[NULL, NULL]::bigint[], ARRAY[NULL, NULL]::text[], ARRAY[NULL, NULL]::smallint[],
+                ARRAY[NULL, NULL]::bigint[], 4)
+            """
+        )
+        #expect(answers[0].int(0) == 2)
+        #expect(try await match.value("SELECT over FROM turns WHERE to_version = 2") == "1")
+    }
+
     @Test("activities of many matches are registered in one call, each answered with its match's version")
     func manyMatches() async throws {
         let store = TestDatabase.current.store()
