@@ -26,13 +26,15 @@ struct AnswerView: Sendable {
         _ answer: APIClient.Answer,
         _ columns: [Column],
         list: String = "items",
-        whenEmpty: String = "none"
+        whenEmpty: String = "none",
+        last: Int = .max
     ) throws(Failure) {
         if asJSON { return Terminal.print(answer.text) }
         let value = try read(answer)
-        guard case .array(let items)? = value.member(list)?.content else {
+        guard case .array(let all)? = value.member(list)?.content else {
             throw Failure(.failed, "the service answered without \(list)")
         }
+        let items = all.suffix(last)
         guard !items.isEmpty else { return Terminal.complain(whenEmpty) }
         let numbers = columns.indices.filter { index in
             items.contains { if case .number? = find(columns[index].member, in: $0)?.content { true } else { false } }

@@ -43,12 +43,37 @@ extension Command {
             ],
             example: "touchline match list"
         ) { _ in "/v1/matches" },
-        AdminCommand.one(
+        Command(
             "match show",
-            "one match: its state, version and channels",
+            "one match: its state, version and channels, and what became of its newest versions",
             arguments: [match],
+            options: [APIOptions.json] + APIOptions.all,
+            details: """
+                The table has the last ten versions that were sent: the phones (or channels) that were to get each, and what became \
+                of them. MERGED got a newer version instead; DELAYED waited for pacing; LOWERED went at priority 5, the hour's \
+                allowance of priority 10 being used up.
+                """,
             example: "touchline match show worldcup-2022/64"
-        ) { invocation in .init(method: "GET", path: AdminCommand.path("matches", invocation.words[0])) },
+        ) { invocation throws(Failure) in
+            let client = try APIOptions.client(invocation)
+            let path = AdminCommand.path("matches", invocation.words[0])
+            let view = AnswerView(invocation)
+            try view.object(try await client.send("GET", path))
+            guard !view.asJSON else { return }
+            do throws(Failure) {
+                let columns: [AnswerView.Column] = [
+                    .init("VERSION", "version"), .init("TARGET", "target"), .init("WANTED", "registered"),
+                    .init("TAKEN", "accepted"), .init("MERGED", "merged"), .init("DELAYED", "delayed"),
+                    .init("LOWERED", "downgraded"), .init("WAIT", "waiting"), .init("LAST MS", "last_push_ms"),
+                ]
+                let deliveries = try await client.send("GET", "\(path)/deliveries")
+                Terminal.print("")
+                try view.list(deliveries, columns, list: "sums", whenEmpty: "nothing was sent yet", last: 10)
+            } catch {
+                // A key of the role `app` may see the match, but not its deliveries.
+                guard error.kind == .notAllowed else { throw error }
+            }
+        },
         AdminCommand.list(
             "match deliveries",
             "what became of a match's pushes",
