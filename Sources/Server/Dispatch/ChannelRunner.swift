@@ -175,6 +175,7 @@ struct ChannelRunner {
             counts: record.counts
         )
         // A crash of the database may take this back, and the push is sent twice: of no harm without an alert.
+        context.times.note(turn, of: .channel, isUrgent: plan.isUrgent)
         _ = try await context.store.finishTurn(
             record,
             PageResult(),

@@ -49,6 +49,7 @@ final class DispatchContext: Sendable {
     let runnerEnded = WakeUp()
     let configuration: DispatchConfiguration
     let leases = LeaseTable()
+    let times = EventTimes()
     let permits: PagePermits
     private let refusals = ThreadLock<[AppKey: RefusalWatch]>([:])
     private let goneChannels = ThreadLock<[AppKey: [Moment]]>([:])

@@ -30,6 +30,8 @@ package final class Dispatcher: Sendable {
         )
     }
 
+    var times: EventTimes { context.times }
+
     /// Runs until cancelled. Errors of the database are waited out.
     package func run() async {
         await withDiscardingTaskGroup { group in

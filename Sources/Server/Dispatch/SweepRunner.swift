@@ -362,6 +362,7 @@ struct SweepRunner {
                 acceptedAt: page.state.acceptedAt,
                 counts: record.counts
             )
+            context.times.note(turn, of: .tokens, isUrgent: page.plan.isUrgent)
             isHeld = try await context.store.finishTurn(
                 record,
                 report.result,

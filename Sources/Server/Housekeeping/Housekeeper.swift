@@ -11,6 +11,7 @@ package final class Housekeeper: Sendable {
     private let channels: ChannelManagement
     private let bell: WorkBell
     private let configuration: Configuration
+    let books = Books()
 
     package struct Configuration: Sendable {
         /// How often to look for work that nobody rang for.
@@ -23,6 +24,8 @@ package final class Housekeeper: Sendable {
         package var patience: Duration = .seconds(4 * 3600)
         /// Between two rounds of forgetting old events.
         package var pruning: Duration = .seconds(600)
+        /// Is told in a sentence what must not be: a version whose counts do not add up.
+        package var report: (@Sendable (String) -> Void)?
 
         package init() {}
     }
@@ -195,6 +198,9 @@ package final class Housekeeper: Sendable {
     private func prune() async {
         while !Task.isCancelled {
             try? await store.pruneStragglers(by: deadline)
+            for sentence in (try? await books.check(store, by: deadline)) ?? [] {
+                configuration.report?("counts do not add up: \(sentence)")
+            }
             while let count = try? await store.pruneEvents(limit: 5000, by: deadline), count == 5000 {}
             try? await Task.sleep(for: configuration.pruning)
         }

@@ -39,6 +39,8 @@ struct Engine: Sendable {
         let configuration = try Self.poolConfiguration(settings, loops)
         var dispatching = DispatchConfiguration(owner: name)
         dispatching.report = { Self.complain("dispatching waits: \($0)") }
+        var housekeeping = Housekeeper.Configuration()
+        housekeeping.report = { Self.complain($0) }
         let tokens = StoredProviderTokens(store: store)
         let pool = SenderPool(configuration: configuration, providerTokens: tokens)
         let channels = ChannelManagement(configuration: configuration, providerTokens: tokens)
@@ -54,7 +56,7 @@ struct Engine: Sendable {
                     configuration: dispatching
                 ) : nil,
             housekeeper: settings.roles.contains(.housekeeping)
-                ? Housekeeper(store: store, channels: channels, bell: bell) : nil
+                ? Housekeeper(store: store, channels: channels, bell: bell, configuration: housekeeping) : nil
         )
     }
 
@@ -63,6 +65,9 @@ struct Engine: Sendable {
 
     /// Its counts are metrics; nil in a process that sends nothing.
     var pool: SenderPool? { sending?.pool }
+
+    var times: EventTimes? { sending?.dispatcher?.times }
+    var books: Books? { sending?.housekeeper?.books }
 
     /// Runs until cancelled.
     func run() async {

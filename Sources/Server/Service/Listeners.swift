@@ -47,7 +47,8 @@ struct Listeners: Sendable {
                 let metrics = try await HTTPServer.start(
                     configuration,
                     loops: [loops[0]],
-                    handler: Monitoring(store: store, pool: engine.pool).handler
+                    handler: Monitoring(store: store, pool: engine.pool, times: engine.times, books: engine.books)
+                        .handler
                 )
                 let address = Settings.HostPort(host: settings.metricsListen.host, port: metrics.port)
                 return Listeners(url: url, metricsURL: "http://\(address)", api: api, metrics: metrics)

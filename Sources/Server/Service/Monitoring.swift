@@ -9,6 +9,10 @@ struct Monitoring: Sendable {
     let store: Store
     /// Nil in a process that sends nothing.
     let pool: SenderPool?
+    /// Nil in a process that does not dispatch.
+    let times: EventTimes?
+    /// Nil in a process that does no housekeeping.
+    let books: Books?
 
     var handler: HTTPHandler { { await answer($0) } }
 
@@ -23,12 +27,12 @@ struct Monitoring: Sendable {
             } catch {
                 return text(503, error.description)
             }
-        case "/metrics": return text(200, metrics, type: "text/plain; version=0.0.4; charset=utf-8")
+        case "/metrics": return text(200, await metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
         default: return text(404, "there are /metrics, /healthz and /readyz")
         }
     }
 
-    private var metrics: String {
+    private func metrics() async -> String {
         var lines = [
             "# HELP touchline_database_reachable Whether PostgreSQL could be reached when that was last tried.",
             "# TYPE touchline_database_reachable gauge",
@@ -42,6 +46,8 @@ struct Monitoring: Sendable {
             }
         }
         if let pool { lines += PoolMetrics(pool).lines }
+        let backlog = try? await store.backlog(by: .now + .seconds(2))
+        lines += EngineMetrics(backlog: backlog, times: times, sumsOff: books?.off).lines
         return lines.joined(separator: "\n")
     }
 

@@ -19,17 +19,10 @@ struct PoolMetrics {
 
     init(_ counts: PoolCounts) { self.counts = counts }
 
-    /// Buckets of the histograms, in seconds: from a push on the local network to what waits for a deadline.
-    static let buckets = [
-        "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "30", "60",
-    ]
-
-    private static let bucketMicroseconds = buckets.map { Int((Double($0) ?? 0) * 1_000_000) }
-
     var lines: [String] { pushLines + connectionLines + timeLines }
 
     private var pushLines: [String] {
-        Self.family(
+        MetricsText.family(
             "touchline_pushes_total",
             "counter",
             "Pushes to APNs that have ended, by outcome.",
@@ -39,35 +32,35 @@ struct PoolMetrics {
                 ("not_processed", counts.notProcessed),
             ]
         )
-            + Self.family(
+            + MetricsText.family(
                 "touchline_pushes_refused_total",
                 "counter",
                 "Pushes that APNs has refused, by its reason.",
                 "reason",
                 counts.refused.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
             )
-            + Self.family(
+            + MetricsText.family(
                 "touchline_pushes_unknown_total",
                 "counter",
                 "Pushes that may have arrived, by what came between.",
                 "cause",
                 UnknownCause.allCases.map { ($0.rawValue, counts.unknownBy[$0] ?? 0) }
             )
-            + Self.family(
+            + MetricsText.family(
                 "touchline_pushes_not_processed_total",
                 "counter",
                 "Pushes that were not sent, or not taken up, by cause.",
                 "cause",
                 NotProcessedCause.allCases.map { ($0.rawValue, counts.notProcessedBy[$0] ?? 0) }
             )
-            + Self.family(
+            + MetricsText.family(
                 "touchline_pushes_resent_total",
                 "counter",
                 "Requests beyond the first of a push, by cause.",
                 "cause",
                 ResendCause.allCases.map { ($0.rawValue, counts.resentBy[$0] ?? 0) }
             )
-            + Self.family(
+            + MetricsText.family(
                 "touchline_pushes",
                 "gauge",
                 "Pushes in hand: before the queue, in it, and sent without an answer yet.",
@@ -88,7 +81,7 @@ struct PoolMetrics {
             "# TYPE touchline_apns_connections_opened_total counter",
             "touchline_apns_connections_opened_total \(counts.connectionsOpened)",
         ]
-            + Self.family(
+            + MetricsText.family(
                 "touchline_apns_connections_closed_total",
                 "counter",
                 "Connections to APNs that have ended, and attempts that failed, by cause.",
@@ -98,46 +91,16 @@ struct PoolMetrics {
     }
 
     private var timeLines: [String] {
-        Self.head(
+        MetricsText.head(
             "touchline_push_queue_seconds",
             "histogram",
             "From handing a push in until a connection has it; of urgent ones, until its bytes were written."
         )
-            + Self.histogram("touchline_push_queue_seconds", "urgency=\"routine\"", routineQueueTimes)
-            + Self.histogram("touchline_push_queue_seconds", "urgency=\"urgent\"", urgentQueueTimes)
-            + Self.head("touchline_push_answer_seconds", "histogram", "From sending a push to its answer.")
-            + Self.histogram("touchline_push_answer_seconds", "", answerTimes)
-            + Self.head("touchline_push_seconds", "histogram", "From the moment a push was due to its outcome.")
-            + Self.histogram("touchline_push_seconds", "", pushTimes)
-    }
-
-    // MARK: - The format. Source: Prometheus, "Exposition formats", text format 0.0.4
-
-    private static func head(_ name: String, _ type: String, _ help: String) -> [String] {
-        ["# HELP \(name) \(help)", "# TYPE \(name) \(type)"]
-    }
-
-    private static func family(
-        _ name: String,
-        _ type: String,
-        _ help: String,
-        _ label: String,
-        _ values: [(String, Int)]
-    ) -> [String] {
-        head(name, type, help) + values.map { "\(name){\(label)=\"\($0.0)\"} \($0.1)" }
-    }
-
-    private static func histogram(_ name: String, _ label: String, _ histograms: [LatencyHistogram]) -> [String] {
-        let counts = LatencyHistogram.counts(upTo: bucketMicroseconds, of: histograms)
-        // Read after the buckets, and so not below them.
-        let total = histograms.reduce(0) { $0 + $1.count }
-        let sum = histograms.reduce(0) { $0 + $1.sum }
-        let comma = label.isEmpty ? "" : ","
-        let braces = label.isEmpty ? "" : "{\(label)}"
-        return zip(buckets, counts).map { "\(name)_bucket{\(label)\(comma)le=\"\($0)\"} \($1)" } + [
-            "\(name)_bucket{\(label)\(comma)le=\"+Inf\"} \(total)",
-            "\(name)_sum\(braces) \(Double(sum) / 1_000_000)",
-            "\(name)_count\(braces) \(total)",
-        ]
+            + MetricsText.histogram("touchline_push_queue_seconds", "urgency=\"routine\"", routineQueueTimes)
+            + MetricsText.histogram("touchline_push_queue_seconds", "urgency=\"urgent\"", urgentQueueTimes)
+            + MetricsText.head("touchline_push_answer_seconds", "histogram", "From sending a push to its answer.")
+            + MetricsText.histogram("touchline_push_answer_seconds", "", answerTimes)
+            + MetricsText.head("touchline_push_seconds", "histogram", "From the moment a push was due to its outcome.")
+            + MetricsText.histogram("touchline_push_seconds", "", pushTimes)
     }
 }
