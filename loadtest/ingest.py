@@ -12,10 +12,10 @@ up. An event's latency is its answer's; its push's is in /metrics.
 import argparse
 import asyncio
 import json
+import multiprocessing
 import pathlib
 import subprocess
 import sys
-import threading
 import time
 import types
 import urllib.request
@@ -101,25 +101,32 @@ async def request(reader, writer, secret, method, path, body):
     return status, answer
 
 
-async def feed(bench, matches, stop, latencies, versions):
-    """An event in some match every 10 ms, a tenth of them key: a second each for 100 matches."""
-    reader, writer = await asyncio.open_connection(*bench.address)
-    number, due = 0, time.perf_counter()
-    while not stop.is_set():
-        match = number % matches
-        body = json.dumps({
-            "id": f"e-{number}", "importance": "key" if number % 10 == 0 else "routine",
-            "content_state": {"home": number, "away": 0, "clock": "1'"},
-        }).encode()
-        status, answer = await request(reader, writer, bench.secret, "POST", f"/v1/matches/m-{match}/events", body)
-        assert status == 202, answer
-        versions[match] = json.loads(answer)["version"]
-        latencies.append(time.perf_counter() - due)
-        number += 1
-        due += 0.01
-        if (delay := due - time.perf_counter()) > 0:
-            await asyncio.sleep(delay)
-    writer.close()
+async def feed(bench, matches, stop, found, connections=8):
+    """An event every 10 ms, in the matches in turn, a tenth of them key: one a second in each of 100. Open loop: counted from
+    when an event was due, over as many connections as a feed would use."""
+    latencies = []
+    begin = time.perf_counter()
+
+    async def one(connection):
+        reader, writer = await asyncio.open_connection(*bench.address)
+        number = connection
+        while not stop.is_set():
+            due = begin + number * 0.01
+            if (delay := due - time.perf_counter()) > 0:
+                await asyncio.sleep(delay)
+            body = json.dumps({
+                "id": f"e-{number}", "importance": "key" if number % 10 == 0 else "routine",
+                "content_state": {"home": number, "away": 0, "clock": "1'"},
+            }).encode()
+            path = f"/v1/matches/m-{number % matches}/events"
+            status, answer = await request(reader, writer, bench.secret, "POST", path, body)
+            assert status == 202, answer
+            latencies.append(time.perf_counter() - due)
+            number += connections
+        writer.close()
+
+    await asyncio.gather(*(one(n) for n in range(connections)))
+    found.put(latencies)
 
 
 async def bulk(bench, worker, workers, matches, per_match, rate, begin, batch=2_000):
@@ -150,9 +157,9 @@ def quantile(values, share):
 def storm(bench, arguments):
     bench.prepare_matches(arguments.matches)
     per_match = arguments.phones // arguments.matches
-    latencies, versions, stop = [], {}, threading.Event()
-    # The feed has a thread of its own: what the registrations cost this script is not the service's.
-    feeding = threading.Thread(target=lambda: asyncio.run(feed(bench, arguments.matches, stop, latencies, versions)))
+    # The feed is a process of its own: what the registrations cost this script is not the service's.
+    stop, found = multiprocessing.Event(), multiprocessing.Queue()
+    feeding = multiprocessing.Process(target=lambda: asyncio.run(feed(bench, arguments.matches, stop, found)))
 
     async def register():
         begin = time.perf_counter()
@@ -166,6 +173,7 @@ def storm(bench, arguments):
     feeding.start()
     seconds, stored, late = asyncio.run(register())
     stop.set()
+    latencies = found.get(timeout=60)
     feeding.join()
     total = per_match * arguments.matches
     print(f"registered  {stored:,} of {total:,} in {seconds:.1f} s: {stored / seconds:,.0f} a second (wanted {arguments.rate:,}; latest {late:.2f} s behind)")
