@@ -20,7 +20,7 @@ struct BooksTests {
         _ outcomes: [Outcome],
         sink: SimulatorControl.Counts?,
         resent: Int = 0,
-        isFaithful: Bool = false
+        countsDoubles: Bool = false
     ) -> Report {
         var tally = OutcomeCounts()
         tally.add(outcomes)
@@ -30,7 +30,7 @@ struct BooksTests {
             outcomes: tally,
             resent: resent,
             sink: sink,
-            isFaithful: isFaithful
+            countsDoubles: countsDoubles
         )
         books.write(into: &report)
         return report
@@ -78,7 +78,7 @@ struct BooksTests {
 
     @Test("count doubles by id where the other side reads ids")
     func countDoubles() {
-        let report = report(offered: 1, [accepted], sink: counts(["200": 1], doubledIDs: 1), isFaithful: true)
+        let report = report(offered: 1, [accepted], sink: counts(["200": 1], doubledIDs: 1), countsDoubles: true)
         #expect(report.doubled == 1)
     }
 

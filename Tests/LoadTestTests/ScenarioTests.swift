@@ -21,7 +21,7 @@ struct ScenarioTests {
             ("[]", "must be an object"),
             (#"{"test":"pool"}"#, "about: a sentence is missing"),
             (#"{"about":"x"}"#, "test: missing"),
-            (#"{"about":"x","test":"pol"}"#, "“pol” is no test; there are pool"),
+            (#"{"about":"x","test":"pol"}"#, "“pol” is no test; there are pool, path, ingest"),
             (#"{"about":"x","test":"pool","option":{}}"#, "option: unknown; known are name, about, test"),
             (#"{"about":"x","test":"pool","options":{"conections":1}}"#, "did you mean “connections”?"),
             (#"{"about":"x","test":"pool","options":{"json":"f"}}"#, "options.json: “pool” has no such option"),

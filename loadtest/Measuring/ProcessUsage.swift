@@ -41,6 +41,14 @@ enum ProcessUsage {
         return .seconds(1) * (user + system) / sysconf(Int32(_SC_CLK_TCK))
     }
 
+    /// The most resident bytes that another process has had. Source: proc(5), `VmHWM` of `status`.
+    static func peakBytes(of process: pid_t) -> Int? {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })
+        else { return nil }
+        return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1024 }
+    }
+
     private static func duration(_ time: timeval) -> Duration {
         .seconds(time.tv_sec) + .microseconds(time.tv_usec)
     }

@@ -111,6 +111,9 @@ struct Scenario: Sendable {
 
     /// Compiled in, so that they are there wherever the executable stands.
     static let builtIn: [String: [UInt8]] = [
+        "kick-off": PackageResources.kick_off_json,
+        "saturday": PackageResources.saturday_json,
+        "world-cup-final": PackageResources.world_cup_final_json,
         "throttling": PackageResources.throttling_json,
         "draining": PackageResources.draining_json,
         "mixed-faults": PackageResources.mixed_faults_json,

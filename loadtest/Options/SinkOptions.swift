@@ -64,6 +64,9 @@ struct SinkOptions: Sendable {
         return (readyFile != nil ? "a running simulator" : "apns-simulator") + (isFaithful ? "" : " --lean")
     }
 
+    /// Where nothing goes wrong, the light sink is spared the reading of ids: it has no answer to give twice.
+    var countsDoubles: Bool { faults != nil && !isFaithful && readyFile == nil }
+
     private func check(_ invocation: Invocation) throws(Failure) {
         if target != nil, readyFile != nil || faults != nil || isFaithful {
             throw Failure(.wrongUse, "--target excludes --simulator, --faithful and --faults")

@@ -8,7 +8,7 @@ struct PoolBooks: Sendable {
     /// What the simulator counted meanwhile; nil with another listener.
     let sink: SimulatorControl.Counts?
     /// Whether it reads the pushes' ids.
-    let isFaithful: Bool
+    let countsDoubles: Bool
 
     func write(into report: inout Report) {
         report.pushes = offered
@@ -17,6 +17,7 @@ struct PoolBooks: Sendable {
         report.sums = lines
         report.lost = lost
         report.doubled = doubled
+        report.reordered = sink?.reordered ?? 0
         report.sink.requests = sink.map { $0.requests.values.reduce(0, +) }
         report.sink.answers = sink?.answers
         report.complaints = complaints
@@ -31,7 +32,7 @@ struct PoolBooks: Sendable {
     /// what we know of and beyond what is doubtful.
     var doubled: Int {
         guard let sink else { return 0 }
-        if isFaithful, let ids = sink.doubled_ids { return ids }
+        if countsDoubles, let ids = sink.doubled_ids { return ids }
         return max(0, (sink.answers["200"] ?? 0) - outcomes.accepted - unknown)
     }
 
@@ -94,6 +95,9 @@ struct PoolBooks: Sendable {
         var complaints: [String] = []
         if outcomes.accepted == 0 { complaints.append("no push was accepted") }
         if lost > 0 { complaints.append("\(lost) pushes lost") }
+        if let forgotten = sink?.ids_forgotten, forgotten > 0 {
+            complaints.append("the simulator forgot \(forgotten) ids: doubled may be too small")
+        }
         if doubled > 0 { complaints.append("\(doubled) pushes doubled") }
         if unheard > unknown + resent {
             complaints.append("\(unheard - unknown) answers were given that no push has")

@@ -25,8 +25,11 @@ struct PoolLoad: Sendable {
         payload = Self.payload(bytes: options.payloadBytes, now: now)
         deadline = .seconds(options.deadlineSeconds)
         tokenSeed = SHA256.hash(Array("loadtest tokens \(options.seed)".utf8))
-        // Of each run its own: the simulator remembers the ids that it has accepted.
-        idSeed = Array(SHA256.hash(Array("loadtest ids \(options.seed)".utf8) + SecureRandom.bytes(16)).prefix(16))
+        // Of each run its own: the simulator remembers the ids that it has accepted. The number is added to the last four
+        // bytes, by which the simulator knows the order.
+        idSeed =
+            Array(SHA256.hash(Array("loadtest ids \(options.seed)".utf8) + SecureRandom.bytes(16)).prefix(12))
+            + [0, 0, 0, 0]
     }
 
     /// `count` tokens; no other group has them.

@@ -78,7 +78,7 @@ struct PoolRun {
             outcomes: tally.outcomes,
             resent: counts.resent,
             sink: after.flatMap { after in before.map { after.since($0) } },
-            isFaithful: options.sink.isFaithful
+            countsDoubles: options.sink.isFaithful || options.sink.countsDoubles
         )
         books.write(into: &report)
         if report.accepted == 0, let trouble = troubles.last { report.complaints.append(trouble) }

@@ -29,6 +29,7 @@ struct PoolSink: Sendable {
         }
         var arguments = ["--rtt", String(options.sink.roundTripMilliseconds), "--seed", String(options.seed)]
         if !options.sink.isFaithful { arguments.append("--lean") }
+        if options.sink.countsDoubles { arguments += ["--count-doubles", "--count-reordered"] }
         if options.streams > 1000 { arguments += ["--max-streams", String(options.streams)] }
         let started = try await workplace.startSimulator(arguments)
         return try await PoolSink(started.ready, process: started.process.processID, options)

@@ -16,6 +16,8 @@ struct SimulatorControl: Sendable {
         var doubled: Int?
         var doubled_ids: Int?
         var stream_limit_broken: Int?
+        var reordered: Int?
+        var ids_forgotten: Int?
 
         /// What came since `before`.
         func since(_ before: Counts) -> Counts {
@@ -25,6 +27,7 @@ struct SimulatorControl: Sendable {
             counts.connections -= before.connections
             counts.doubled = doubled.map { $0 - (before.doubled ?? 0) }
             counts.doubled_ids = doubled_ids.map { $0 - (before.doubled_ids ?? 0) }
+            counts.reordered = reordered.map { $0 - (before.reordered ?? 0) }
             return counts
         }
     }

@@ -16,7 +16,10 @@ struct ReportTable {
             lines.append(row("sink's CPU", cost.text(2) + " µs, \(percent(busy)) of a core"))
         }
         lines.append(row("latency, ms", latency(report.latency_us)))
-        for part in report.parts { lines.append(row("  " + part.name, latency(part.latency_us))) }
+        for part in report.parts {
+            lines.append(row("  " + part.name, part.count.grouped + rate(part)))
+            lines.append(row("", latency(part.latency_us)))
+        }
         lines.append(row("peak memory", (Double(report.peak_rss_bytes) / 1_048_576).text(1) + " MiB"))
         if let memory = report.memory {
             lines[lines.count - 1] += ", last tenth / second tenth \(memory.ratio.text(3))"
@@ -63,6 +66,10 @@ struct ReportTable {
             ratio("pushes/s", baseline.throughput_ratio, baseline.throughput_ratio_spread),
             row("", "h2load's apns-id is constant; its paths are distinct"),
         ]
+    }
+
+    private func rate(_ part: Report.Part) -> String {
+        part.per_second.map { ", \(Int($0.rounded()).grouped)/s" } ?? ""
     }
 
     private func latency(_ figures: LatencyFigures) -> String {
