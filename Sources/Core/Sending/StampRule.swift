@@ -10,14 +10,18 @@ package enum StampRule {
         case wait(until: Moment)
     }
 
-    /// How far stamps may run ahead, seconds.
+    /// How far the last stamp may be ahead for a `key` version to get one, seconds.
     static let lead: Int64 = 2
+    /// The same for a routine version: a flood of clock events must not use up what a goal would need.
+    static let routineLead: Int64 = 0
 
     /// - Parameters:
     ///   - last: The match's last stamp, UNIX seconds; 0 if it has none.
     ///   - now: The database's clock.
+    ///   - isUrgent: A `key` version has not had a stamp, nor has a newer one.
     /// - Returns: The stamp, or when there will be one.
-    package static func next(after last: Int64, now: Moment) -> Answer {
+    package static func next(after last: Int64, now: Moment, isUrgent: Bool) -> Answer {
+        let lead = isUrgent ? lead : routineLead
         if last > now.seconds + lead {
             return .wait(until: Moment(seconds: last - lead))
         }

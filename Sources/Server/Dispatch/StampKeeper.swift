@@ -15,7 +15,8 @@ extension DispatchContext {
     /// Sees that the newest version has its stamp, committed before a byte goes out.
     func stamped(_ state: MatchState) async throws(StoreError) -> StampAnswer {
         if state.isStamped { return .stamped(state) }
-        switch StampRule.next(after: state.lastStamp, now: state.now) {
+        let isUrgent = state.head.urgentVersion > state.stampedVersion
+        switch StampRule.next(after: state.lastStamp, now: state.now, isUrgent: isUrgent) {
         case .wait(let until):
             return .wait(until - state.now)
         case .stamp(let stamp):

@@ -11,7 +11,21 @@ struct SendingRulesTests {
         ] as [(Int64, StampRule.Answer)]
     )
     func stamps(last: Int64, expected: StampRule.Answer) {
-        #expect(StampRule.next(after: last, now: Moment(milliseconds: 1_000_999)) == expected)
+        #expect(StampRule.next(after: last, now: Moment(milliseconds: 1_000_999), isUrgent: true) == expected)
+    }
+
+    @Test("a flood of routine versions gets one stamp a second, and leaves a goal its own at once")
+    func floodThenGoal() {
+        var last: Int64 = 0
+        for millisecond in stride(from: Int64(1_000_000), to: 1_003_000, by: 10) {
+            let now = Moment(milliseconds: millisecond)
+            if case .stamp(let stamp) = StampRule.next(after: last, now: now, isUrgent: false) { last = stamp }
+            for goals in [0, 1] {
+                let answer = StampRule.next(after: last + Int64(goals), now: now, isUrgent: true)
+                #expect(answer == .stamp(last + Int64(goals) + 1), "goal \(goals + 1) at \(millisecond)")
+            }
+        }
+        #expect(last == 1003)
     }
 
     @Test("ten versions within a second rise strictly and end at most three seconds ahead")
@@ -19,8 +33,8 @@ struct SendingRulesTests {
         var last: Int64 = 0
         var clock = Moment(seconds: 1000)
         for _ in 0..<10 {
-            while case .wait(let until) = StampRule.next(after: last, now: clock) { clock = until }
-            guard case .stamp(let stamp) = StampRule.next(after: last, now: clock) else { continue }
+            while case .wait(let until) = StampRule.next(after: last, now: clock, isUrgent: true) { clock = until }
+            guard case .stamp(let stamp) = StampRule.next(after: last, now: clock, isUrgent: true) else { continue }
             #expect(stamp > last && stamp <= clock.seconds + 3)
             last = stamp
         }
