@@ -47,6 +47,11 @@ final class Lane {
     /// Streams up to which a connection is given more before the next one is.
     private static let littleToDo = 64
 
+    /// Pushes that a lane submits before its loop looks at others again: an urgent one never waits for much more.
+    private static let pushesPerTurn = 256
+
+    private var leftThisTurn = Lane.pushesPerTurn
+    private var isTurnNoted = false
     private var writer: PushWriter
     private var turn = 0
     /// What was last told of the queue.
@@ -148,13 +153,30 @@ final class Lane {
         guard let token else { return askForToken(refused: nil) }
         refreshToken()
         let now = ContinuousClock.now
-        while let rank = queue.firstRank, let bodyBytes = queue.nextBodyBytes(rank),
-            let entry = nextConnection(bodyBytes: bodyBytes, rank, now: now)
-        {
+        noteTurn()
+        while let rank = queue.firstRank, let bodyBytes = queue.nextBodyBytes(rank) {
+            guard rank == .channel || leftThisTurn > 0 else {
+                scheduleDispatch()
+                break
+            }
+            guard let entry = nextConnection(bodyBytes: bodyBytes, rank, now: now) else {
+                grow(now: now)
+                break
+            }
             sendRun(rank, on: entry, token: token, now: now)
         }
-        if !queue.isEmpty { grow(now: now) }
         tellCounts()
+    }
+
+    /// What was submitted in one turn is forgotten at its end.
+    private func noteTurn() {
+        guard !isTurnNoted else { return }
+        isTurnNoted = true
+        loop.atEndOfTurn { [weak self] in
+            guard let self else { return }
+            isTurnNoted = false
+            leftThisTurn = Self.pushesPerTurn
+        }
     }
 
     /// A run of pushes of one rank on one connection, so that its frames lie together.
@@ -182,6 +204,7 @@ final class Lane {
                 break
             }
             count += 1
+            leftThisTurn -= 1
         }
         if rank != .routine { entry.connection.flushSoon() }
     }
