@@ -12,7 +12,7 @@ struct ClosedLoop: Sendable {
     /// Returns when every push has its outcome.
     func run(_ tickets: Tickets) async {
         // Twice as many pushes in hand as the streams hold, so that the pool's queue never runs dry.
-        let inHand = 2 * options.connections * options.loops * options.streams
+        let inHand = options.inHand ?? 2 * options.connections * options.loops * options.streams
         let senders = max(2, (inHand + options.batch - 1) / options.batch) * options.tenants
         await withTaskGroup(of: Void.self) { group in
             for sender in 0..<senders {

@@ -10,6 +10,7 @@ struct PoolLoad: Sendable {
     let tokenHeaders: PushHeaders
     let channelHeaders: PushHeaders
     let deadline: Duration
+    private let isOneLane: Bool
     private let idSeed: [UInt8]
     private let tokenSeed: [UInt8]
     private let bundle: BundleID
@@ -24,6 +25,7 @@ struct PoolLoad: Sendable {
         channelHeaders = .broadcast(priority: 10, expiration: now + 3600)
         payload = Self.payload(bytes: options.payloadBytes, now: now)
         deadline = .seconds(options.deadlineSeconds)
+        isOneLane = options.isOneLane
         tokenSeed = SHA256.hash(Array("loadtest tokens \(options.seed)".utf8))
         // Of each run its own: the simulator remembers the ids that it has accepted. The number is added to the last four
         // bytes, by which the simulator knows the order.
@@ -72,7 +74,11 @@ struct PoolLoad: Sendable {
 
     func broadcast(_ number: Int, tenant: Int, due: ContinuousClock.Instant) -> PushBatch {
         PushBatch(
-            lane: LaneKey(environment: .production, role: .broadcast, credential: Self.credential(tenant)),
+            lane: LaneKey(
+                environment: .production,
+                role: isOneLane ? .push : .broadcast,
+                credential: Self.credential(tenant)
+            ),
             urgency: .urgent,
             headers: channelHeaders,
             payload: payload,

@@ -13,6 +13,10 @@ struct PoolOptions: Sendable {
     var loops: Int
     var tenants: Int
     var mix: Mix
+    /// Pushes offered at once; nil: twice what the streams hold.
+    var inHand: Int?
+    /// Channels' pushes go over the tokens' connections.
+    var isOneLane: Bool
     var payloadBytes: Int
     var batch: Int
     var deadlineSeconds: Int
@@ -55,6 +59,8 @@ struct PoolOptions: Sendable {
             Option("--loops", "N", default: "1", otherNames: ["-t", "--threads", "--workers"], "threads of the pool"),
             Option("--tenants", "N", default: "1", "so many credentials, each with connections of its own"),
             Option("--mix", "CHANNEL:TOKEN", default: "0:1", "pushes to channels, urgent, among those to tokens"),
+            Option("--one-lane", "with --mix: pushes to channels over the tokens' connections"),
+            Option("--in-hand", "N", "pushes offered at once (default twice what the streams hold)"),
             Option(
                 "--payload-bytes",
                 "N",
@@ -90,6 +96,8 @@ struct PoolOptions: Sendable {
         loops = try invocation.number("--loops", in: 1...64)
         tenants = try invocation.number("--tenants", in: 1...1000)
         mix = try Mix(invocation.required("--mix"))
+        inHand = try invocation.integer("--in-hand", in: 1...10_000_000)
+        isOneLane = invocation.isOn("--one-lane")
         payloadBytes = try invocation.number("--payload-bytes", in: 80...4096)
         batch = try invocation.number("--batch", in: 1...100_000)
         deadlineSeconds = try invocation.number("--deadline", in: 1...3600)

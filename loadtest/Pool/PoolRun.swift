@@ -114,6 +114,14 @@ struct PoolRun {
                     latency_us: LatencyFigures(channels)
                 )
             )
+            let written = pool.urgentQueueTimes
+            report.parts.append(
+                Report.Part(
+                    name: "channels, until written",
+                    count: written.reduce(0) { $0 + $1.count },
+                    latency_us: LatencyFigures(written)
+                )
+            )
         }
         report.sink.cpu_us_per_push = sinkUsed.map { $0 * 1e6 / pushes }
         report.sink.busy = sinkUsed.map { $0 / report.seconds }
