@@ -89,21 +89,20 @@ struct SenderPoolFairnessTests {
         try await withScriptedPool(greeting: Server.settings(streamLimit: 10)) { configuration in
             configuration.connectionsPerLane = 16
         } _: { server, pool in
-            let batch = try Pushes.batch(0..<45)
+            let batch = try Pushes.batch(0..<44)
             async let outcomes = pool.send(batch)
             await server.until { $0.requests(on: 0).count == 1 }
             #expect(await server.connectionCount == 1)
             await server.respond(1)
-            // 10 of the 44 others are open; 34 wait.
+            // 10 of the 43 others are open; 33 wait.
             await server.until { $0.requests(on: 1).count == 1 }
             await server.respond(1, on: 1)
             await server.until { $0.requests(on: 2).count == 1 && $0.requests(on: 3).count == 1 }
             for connection: Int in 2...3 { await server.respond(1, on: connection) }
-            await server.until { $0.requests().count == 41 + 3 }
-            await pool.until { $0.waiting <= 1 }
-            await server.set(answersRequests: true)
-            for connection in 0...3 {
-                for request in await server.requests(on: connection).dropFirst() {
+            // A fifth may have been on its way already: then it has one of what four had room for. Nothing waits any more.
+            await server.until { $0.requests().count == 44 }
+            for connection in 0..<(await server.connectionCount) {
+                for request in await server.requests(on: connection).dropFirst(connection < 4 ? 1 : 0) {
                     await server.respond(request.stream, on: connection)
                 }
             }
