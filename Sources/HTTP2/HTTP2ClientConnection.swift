@@ -32,6 +32,9 @@ package final class HTTP2ClientConnection {
     private var gathering: Gathering
     private var isUrgent = false
     var gatheredUntil: ContinuousClock.Instant?
+    private var isSubmitting = false
+    /// The connection was lost while a request was being submitted: it ends at the turn's end.
+    private var lateEnd: (HTTP2Error, HTTP2EndCause)?
     /// Set before `closed` is called.
     package private(set) var endCause: HTTP2EndCause?
 
@@ -129,8 +132,8 @@ package final class HTTP2ClientConnection {
     /// Whether one more request with a body of this size would leave now, rather than wait for a limit or a window, and
     /// leave `reserve` free for others.
     package func canSubmit(bodyBytes: Int, leaving reserve: HTTP2Reserve = .none) -> Bool {
-        guard state == .ready, slots.available(leaving: reserve.streams) > 0, !session.isOver, let transport,
-            !transport.isBacklogged
+        guard state == .ready, lateEnd == nil, slots.available(leaving: reserve.streams) > 0, !session.isOver,
+            let transport, !transport.isBacklogged
         else { return false }
         // A window that never grows past one body must still let that body through.
         return slots.open == 0 || session.roomForBodies >= bodyBytes + reserve.windowBytes
@@ -170,8 +173,13 @@ package final class HTTP2ClientConnection {
             nextDeadline = deadline
             schedule(at: deadline)
         }
-        // A full record need not wait for the turn's end.
-        if session.output.count >= Transport.recordBytes { moveOutput() }
+        // A full record need not wait for the turn's end. The owner does not know the slot yet: should the connection turn out
+        // to be lost, it is told at the turn's end.
+        if session.output.count >= Transport.recordBytes {
+            isSubmitting = true
+            moveOutput()
+            isSubmitting = false
+        }
         schedulePump()
         return slot
     }
@@ -341,8 +349,17 @@ package final class HTTP2ClientConnection {
         closed?(nil)
     }
 
+    private func endLater(_ error: HTTP2Error, _ cause: HTTP2EndCause) {
+        guard lateEnd == nil else { return }
+        lateEnd = (error, cause)
+        loop.atEndOfTurn { [self] in
+            if let (error, cause) = lateEnd { end(error, cause, handshakeFailed: nil) }
+        }
+    }
+
     func end(_ error: HTTP2Error, _ cause: HTTP2EndCause, handshakeFailed reason: String?) {
         guard state != .closed else { return }
+        guard !isSubmitting else { return endLater(error, cause) }
         endCause = cause
         let error = state == .opening ? HTTP2Error.cannotConnect(reason ?? "\(error)") : error
         state = .closed
