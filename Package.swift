@@ -89,7 +89,9 @@ let package = Package(
             name: "loadtest",
             dependencies: ["APNs", "APNsProtocol", "Core", "Crypto", "EventLoop", "Executables", "HTTP2"],
             path: "loadtest",
-            exclude: ["README.md", "RESULTS.md", "cluster.py", "flood.py", "ingest.py", "live.py", "processes.py", "sweep.py"],
+            exclude: [
+                "README.md", "RESULTS.md", "cluster.py", "flood.py", "ingest.py", "live.py", "processes.py", "sweep.py",
+            ],
             resources: [.embedInCode("scenarios")],
             swiftSettings: common
         ),
