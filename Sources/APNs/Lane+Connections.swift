@@ -8,7 +8,7 @@ extension Lane {
         guard !isClosing else { return }
         let usable = connections.filter { !$0.connection.isDraining }
         // One that does not answer its first request holds up the next for a while only.
-        let patience = Duration.seconds(5)
+        let patience = configuration.firstAnswerPatience
         let hopeful = usable.filter { !$0.isProven && now - $0.openedAt < patience }
         let unproven = hopeful.count
         if let oldest = hopeful.first { wake(at: oldest.openedAt + patience) }

@@ -67,6 +67,8 @@ package struct SenderPoolConfiguration: Sendable {
     /// Requests of one push beyond the first.
     package var resendLimit = 8
     package var connectTimeout: Duration = .seconds(10)
+    /// How long a connection that has not answered its first request yet holds up the opening of others.
+    package var firstAnswerPatience: Duration = .seconds(5)
     package var firstReconnect: Duration = .milliseconds(100)
     package var longestReconnect: Duration = .seconds(30)
     /// Silence before a PING while requests are under way.
