@@ -182,7 +182,7 @@ extension EventLoop {
             while !isStopping {
                 runHandlers(waitForEvents(into: events))
                 for body in timers.takeDue(now: .now) { body() }
-                runInbox()
+                runJobs()
                 runTurnEndings()
             }
         }
@@ -216,6 +216,15 @@ extension EventLoop {
             } else if let watch = watches.find(event.data.u64) {
                 watch.handler(Readiness(epollEvents: event.events))
             }
+        }
+    }
+
+    /// Jobs hand in further ones, as each `await` on this loop does: some rounds of them belong to the same turn, which spares
+    /// a look at the descriptors after each. So few that descriptors and timers do not wait for long.
+    private func runJobs() {
+        for _ in 0..<8 {
+            runInbox()
+            guard !isStopping, inbox.withLock({ !$0.work.isEmpty }) else { return }
         }
     }
 

@@ -133,7 +133,9 @@ package actor ScriptedHTTP2Server {
         closeConnection(connection)
     }
 
+    /// Closes behind what was sent: that may still lie in this turn's gathering.
     package func closeConnection(_ connection: Int) {
+        transports[connection]?.flush()
         transports[connection]?.close()
         transports[connection] = nil
     }
