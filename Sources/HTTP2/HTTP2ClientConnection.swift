@@ -318,6 +318,7 @@ package final class HTTP2ClientConnection {
             gatheredUntil = nil
             transport.flush()
         case .at(let instant):
+            transport.flushRecords()
             gatheredUntil = instant
             schedule(at: instant)
         }

@@ -96,8 +96,7 @@ package final class TLSContext: @unchecked Sendable {
     func makeSession(descriptor: Int32, role: TransportRole) throws(TLSError) -> TLSSession {
         ERR_clear_error()
         guard let ssl = SSL_new(handle) else { throw .library(drainTLSErrors()) }
-        let session = TLSSession(adopting: ssl, context: self)
-        guard SSL_set_fd(ssl, descriptor) == 1 else { throw .library(drainTLSErrors()) }
+        let session = try TLSSession(adopting: ssl, descriptor: descriptor, context: self)
         switch role {
         case .server: SSL_set_accept_state(ssl)
         case .client(let serverName):

@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// Owns one `SSL` over a descriptor that it does not own. Lives inside one ``Transport``, on one thread.
+/// Owns one `SSL`, which reads from a descriptor that it does not own and writes its records into ``output``. Lives inside
+/// one ``Transport``, on one thread.
 struct TLSSession: ~Copyable {
     /// What a call came to.
     enum Progress: Equatable {
@@ -14,10 +15,17 @@ struct TLSSession: ~Copyable {
     private let ssl: OpaquePointer
     /// Keeps the ALPN callback's list alive.
     private let context: TLSContext
+    /// What the peer is to be sent.
+    let output = TLSOutput()
 
-    init(adopting ssl: OpaquePointer, context: TLSContext) {
+    /// - Throws: OpenSSL's own words, when it has no memory.
+    init(adopting ssl: OpaquePointer, descriptor: Int32, context: TLSContext) throws(TLSError) {
         self.ssl = ssl
         self.context = context
+        guard let reading = BIO_new_socket(descriptor, BIO_NOCLOSE) else { throw .library(drainTLSErrors()) }
+        SSL_set0_rbio(ssl, reading)
+        guard let writing = output.makeBIO() else { throw .library(drainTLSErrors()) }
+        SSL_set0_wbio(ssl, writing)
     }
 
     deinit { SSL_free(ssl) }
@@ -53,14 +61,14 @@ struct TLSSession: ~Copyable {
         return count > 0 ? .bytes(Int(count)) : progress(of: count)
     }
 
-    /// Writes one record or a part of it. After `.wantsWrite` the same bytes must be given again.
+    /// Makes one record of the first bytes, at most 16 KB of them, and puts it into ``output``.
     mutating func write(_ bytes: UnsafeRawBufferPointer) -> Progress {
         ERR_clear_error()
         let count = SSL_write(ssl, bytes.baseAddress, Int32(clamping: bytes.count))
         return count > 0 ? .bytes(Int(count)) : progress(of: count)
     }
 
-    /// Sends close_notify if it can be sent at once; nobody waits for the peer's.
+    /// Puts close_notify into ``output``; nobody waits for the peer's.
     mutating func shutDown() {
         ERR_clear_error()
         if SSL_is_init_finished(ssl) == 1 { _ = SSL_shutdown(ssl) }

@@ -3,14 +3,16 @@ internal import Glibc
 
 /// A connected, non-blocking descriptor, with TLS or without. Belongs to one loop; not for other threads.
 ///
-/// Writes of a turn are gathered: a full record (16 KB) leaves at once, the rest at the end of the turn, so that many small
-/// frames cost one system call and one TLS record. Reads of a turn are capped, so that a busy peer does not starve its
+/// Writes of a turn are gathered: many small frames make one TLS record (16 KB), and up to three records one system call;
+/// the rest leaves at the end of the turn. Reads of a turn are capped, so that a busy peer does not starve its
 /// neighbours on the loop. Closing is immediate; `closeAfterWriting()` waits for what was written.
 package final class Transport {
     /// A TLS record's payload at most (RFC 8446, 5.1).
     static let recordBytes = 16 * 1024
     /// From here on the owner should hold its writes back until `writable`.
     static let backlogBytes = 4 * recordBytes
+    /// Records leave by so many bytes: enough to spare system calls, few enough to stay in the cache.
+    private static let sendBytes = 3 * recordBytes
     private static let readsPerTurn = 4
 
     private enum State {
@@ -28,6 +30,8 @@ package final class Transport {
     private var watch: Watch?
     private var interest: Interest = .read
     private var output = WriteBuffer(capacity: 2 * recordBytes)
+    /// With TLS, what is made of `output`.
+    private let sealed: TLSOutput?
     private let input: UnsafeMutableRawBufferPointer
     private var isFlushScheduled = false
     private var isBlocked = false  // The kernel's buffer is full; epoll will tell.
@@ -65,7 +69,9 @@ package final class Transport {
         _ = setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         do throws(TLSError) {
             tls = try context?.makeSession(descriptor: fd, role: role)
+            sealed = tls?.output
         } catch {
+            sealed = nil
             state = .closed
             _ = Glibc.close(fd)
             throw .tls(error)
@@ -100,11 +106,13 @@ package final class Transport {
     package var isClosed: Bool { state == .closed }
 
     /// Bytes that were written here and not yet taken by the kernel.
-    package var pendingBytes: Int { output.count }
+    package var pendingBytes: Int { output.count + sealedBytes }
+
+    private var sealedBytes: Int { sealed?.bytes.count ?? 0 }
 
     /// Whether the owner should stop writing until `writable`. Writing on is allowed, and costs memory.
     package var isBacklogged: Bool {
-        guard output.count >= Self.backlogBytes || (isBlocked && output.count >= Self.recordBytes) else { return false }
+        guard output.count >= Self.backlogBytes || (isBlocked && pendingBytes >= Self.recordBytes) else { return false }
         owesWritable = true
         return true
     }
@@ -132,6 +140,11 @@ package final class Transport {
         if state == .open { flush(onlyFullRecords: false) }
     }
 
+    /// Hands the full records to the kernel; what has not filled one may still be added to.
+    package func flushRecords() {
+        if state == .open, tls != nil { sendSealed() }
+    }
+
     /// Stops taking bytes from the peer: its sending blocks once the buffers between us are full.
     package func pauseReading() {
         isReadingPaused = true
@@ -154,7 +167,7 @@ package final class Transport {
         // A descriptor leaves epoll before it is closed.
         if let watch { loop.unwatch(watch) }
         watch = nil
-        if tls != nil, output.isEmpty { tls?.shutDown() }
+        sayGoodbye()
         tls = nil
         _ = Glibc.close(descriptor)
         // They hold the owner, which holds us.
@@ -163,6 +176,13 @@ package final class Transport {
         self.finished = nil
         finished?()
         keptAlive = nil
+    }
+
+    /// As far as the kernel takes it at once: nobody waits for it.
+    private func sayGoodbye() {
+        guard tls != nil, let sealed else { return }
+        if pendingBytes == 0 { tls?.shutDown() }
+        _ = give(sealed.bytes)
     }
 
     /// Closes when everything written has gone out, or ten seconds later. Nothing is read any more, no handler is called,
@@ -203,21 +223,18 @@ package final class Transport {
 
     private func continueHandshake() {
         guard let progress = tls?.handshake() else { return }
+        isBlocked = false
+        sendSealed()
+        guard state == .handshaking else { return }
         switch progress {
         case .bytes:
             state = .open
-            isBlocked = false
             updateInterest()
             handlers?.handshakeDone(tls?.negotiatedProtocol)
             if state == .open { scheduleFlush() }
             // The peer's first bytes may have come with its last handshake message.
             if state == .open { readTurn() }
-        case .wantsRead:
-            isBlocked = false
-            updateInterest()
-        case .wantsWrite:
-            isBlocked = true
-            updateInterest()
+        case .wantsRead, .wantsWrite: updateInterest()
         case .closed: end(.closedByPeer)
         case .failed(let error): end(.tls(error))
         }
@@ -231,10 +248,10 @@ package final class Transport {
                 handlers?.bytes(UnsafeRawBufferPointer(rebasing: input[..<count]))
                 // OpenSSL has nothing left: if the kernel has, epoll tells, and a call that finds nothing is saved.
                 if tls?.hasBufferedInput == false { return }
-            case .wantsRead: return
-            case .wantsWrite:
-                isBlocked = true
-                return updateInterest()
+            case .wantsRead, .wantsWrite:
+                // Reading can make records, such as the answer to a new key.
+                if sealedBytes > 0, !isBlocked { sendSealed() }
+                return
             case .closed: return inputEnded()
             case .failed(let error): return end(.tls(error))
             }
@@ -276,7 +293,7 @@ package final class Transport {
     // MARK: - Writing
 
     private func scheduleFlush() {
-        guard !isFlushScheduled, !output.isEmpty, !isBlocked else { return }
+        guard !isFlushScheduled, pendingBytes > 0, !isBlocked else { return }
         isFlushScheduled = true
         loop.atEndOfTurn { [weak self] in
             guard let self else { return }
@@ -287,26 +304,41 @@ package final class Transport {
     }
 
     private func flush(onlyFullRecords: Bool) {
-        while !output.isEmpty, !isBlocked, state == .open || state == .finishing {
-            if onlyFullRecords, output.count < Self.recordBytes { return }
-            switch writeOnce() {
-            case .bytes(let count): output.removeFirst(count)
-            case .wantsWrite:
-                isBlocked = true
-                updateInterest()
-            case .wantsRead: return  // Renegotiation, which TLS 1.3 has not: the next reading goes on with it.
-            case .closed: return end(.closedByPeer)
-            case .failed(let error): return end(.tls(error))
-            }
-        }
-        guard output.isEmpty else { return }
+        if tls == nil { sendPlain() } else { seal(onlyFullRecords: onlyFullRecords) }
+        guard pendingBytes == 0, state != .closed else { return }
         updateInterest()
         if state == .finishing { close() }
     }
 
-    private func writeOnce() -> TLSSession.Progress {
-        output.withFront(tls == nil ? .max >> 1 : Self.recordBytes) { front in
-            if tls != nil, let progress = tls?.write(front) { return progress }
+    /// Makes records of what was written, and sends them several at a time.
+    private func seal(onlyFullRecords: Bool) {
+        while !isBlocked, state == .open || state == .finishing {
+            if sealedBytes >= Self.sendBytes { sendSealed() }
+            guard output.count >= (onlyFullRecords ? Self.recordBytes : 1), !isBlocked else { break }
+            switch output.withFront(Self.recordBytes, { tls?.write($0) ?? .closed }) {
+            case .bytes(let count): output.removeFirst(count)
+            case .wantsRead, .wantsWrite: return  // The next reading goes on with it.
+            case .closed: return end(.closedByPeer)
+            case .failed(let error): return end(.tls(error))
+            }
+        }
+        if !onlyFullRecords { sendSealed() }
+    }
+
+    private func sendSealed() {
+        guard let sealed else { return }
+        while !sealed.bytes.isEmpty, !isBlocked, state != .closed {
+            sealed.bytes.removeFirst(taken(give(sealed.bytes)))
+        }
+    }
+
+    private func sendPlain() {
+        while !output.isEmpty, !isBlocked, state != .closed { output.removeFirst(taken(give(output))) }
+    }
+
+    /// Gives the kernel as much as it takes.
+    private func give(_ buffer: borrowing WriteBuffer) -> TLSSession.Progress {
+        buffer.withFront(.max >> 1) { front in
             while true {
                 let count = send(descriptor, front.baseAddress, front.count, Int32(MSG_NOSIGNAL))
                 if count >= 0 { return .bytes(count) }
@@ -319,8 +351,20 @@ package final class Transport {
         }
     }
 
+    /// How many bytes the kernel took; where it took none, waits or ends.
+    private func taken(_ progress: TLSSession.Progress) -> Int {
+        switch progress {
+        case .bytes(let count): return count
+        case .wantsWrite:
+            isBlocked = true
+            updateInterest()
+        default: end(.closedByPeer)
+        }
+        return 0
+    }
+
     private func tellWritable() {
-        guard owesWritable, state == .open, output.count < Self.recordBytes else { return }
+        guard owesWritable, state == .open, pendingBytes < Self.recordBytes else { return }
         owesWritable = false
         handlers?.writable()
     }
