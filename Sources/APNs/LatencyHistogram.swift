@@ -1,23 +1,36 @@
+internal import Synchronization
+
 /// Counts of durations in buckets of bounded relative error: 1/128 at most, from a microsecond to an hour.
 ///
 /// One thread writes, any may read: the buckets are relaxed atomics.
-package final class LatencyHistogram: Sendable {
+package final class LatencyHistogram: @unchecked Sendable {  // for the pointer, which is set once
     private static let linear = 256  // up to 256 µs exactly; then 128 buckets for every doubling
     private static let perDoubling = 128
     private static let doublings = 24
-    private let buckets: [Counter]
+    private static let size = linear + doublings * perDoubling
+    /// In one piece of memory: an object each would be a miss of the cache for every push.
+    private let buckets: UnsafeMutablePointer<Atomic<Int>>
     private let longest = Counter()
     private let total = Counter()
 
     package init() {
-        buckets = (0..<Self.linear + Self.doublings * Self.perDoubling).map { _ in Counter() }
+        buckets = .allocate(capacity: Self.size)
+        for bucket in 0..<Self.size { (buckets + bucket).initialize(to: Atomic(0)) }
     }
+
+    deinit {
+        buckets.deinitialize(count: Self.size)
+        buckets.deallocate()
+    }
+
+    private func count(in bucket: Int) -> Int { buckets[bucket].load(ordering: .relaxed) }
 
     /// Counts a duration, `times` times; longer ones than the last bucket holds count there.
     package func record(_ duration: Duration, times: Int = 1) {
-        let (seconds, attoseconds) = duration.components
-        let microseconds = max(0, Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000))
-        buckets[Self.bucket(of: microseconds)].add(times)
+        let microseconds = duration.microseconds
+        let bucket = Self.bucket(of: microseconds)
+        // Not a read-modify-write: there is one writer.
+        buckets[bucket].store(count(in: bucket) &+ times, ordering: .relaxed)
         total.add(microseconds * times)
         if microseconds > longest.value { longest.set(microseconds) }
     }
@@ -36,8 +49,8 @@ package final class LatencyHistogram: Sendable {
         var bucket = 0
         var seen = 0
         for bound in bounds {
-            while bucket < linear + doublings * perDoubling, upperBound(of: bucket) <= bound {
-                seen += histograms.reduce(0) { $0 + $1.buckets[bucket].value }
+            while bucket < size, upperBound(of: bucket) <= bound {
+                seen += histograms.reduce(0) { $0 + $1.count(in: bucket) }
                 bucket += 1
             }
             counts.append(seen)
@@ -45,7 +58,7 @@ package final class LatencyHistogram: Sendable {
         return counts
     }
 
-    package var count: Int { buckets.reduce(0) { $0 + $1.value } }
+    package var count: Int { (0..<Self.size).reduce(0) { $0 + count(in: $1) } }
 
     /// In microseconds, exactly.
     package var maximum: Int { longest.value }
@@ -57,8 +70,8 @@ package final class LatencyHistogram: Sendable {
         let rank = max(1, Int((Double(total) * share).rounded(.up)))
         let most = histograms.map(\.maximum).max() ?? 0
         var seen = 0
-        for bucket in 0..<linear + doublings * perDoubling {
-            seen += histograms.reduce(0) { $0 + $1.buckets[bucket].value }
+        for bucket in 0..<size {
+            seen += histograms.reduce(0) { $0 + $1.count(in: bucket) }
             if seen >= rank { return min(upperBound(of: bucket), most) }
         }
         return most
@@ -68,7 +81,7 @@ package final class LatencyHistogram: Sendable {
     package static func count(above microseconds: Int, of histograms: [LatencyHistogram]) -> Int {
         let first = bucket(of: max(0, microseconds)) + 1
         return histograms.reduce(0) { sum, histogram in
-            sum + histogram.buckets[first...].reduce(0) { $0 + $1.value }
+            sum + (first..<size).reduce(0) { $0 + histogram.count(in: $1) }
         }
     }
 
@@ -78,12 +91,22 @@ package final class LatencyHistogram: Sendable {
         let exponent = Int.bitWidth - 1 - microseconds.leadingZeroBitCount
         let step = exponent - 7
         let bucket = linear + (exponent - 8) * perDoubling + (microseconds >> step) - perDoubling
-        return min(bucket, linear + doublings * perDoubling - 1)
+        return min(bucket, size - 1)
     }
 
     static func upperBound(of bucket: Int) -> Int {
         guard bucket >= linear else { return bucket }
         let (doubling, place) = (bucket - linear).quotientAndRemainder(dividingBy: perDoubling)
         return (place + perDoubling + 1) << (doubling + 1) - 1
+    }
+}
+
+extension Duration {
+    /// Whole microseconds, rounded down; 0 for what is negative.
+    fileprivate var microseconds: Int {
+        // Below 9 seconds the division has 64 bits, a tenth of what 128 take.
+        if let short = Int(exactly: attoseconds) { return max(0, short) / 1_000_000_000_000 }
+        let (seconds, rest) = components
+        return max(0, Int(seconds) * 1_000_000 + Int(rest / 1_000_000_000_000))
     }
 }

@@ -7,6 +7,14 @@ struct PushWriter: ~Copyable {
     private let scheme: String
     /// The longest path, channel id and push id together.
     private var values = HTTP2FieldValues(capacity: 2048)
+    /// What the last template was made of: the pages of a sweep all have the same.
+    private struct Shared: Equatable {
+        let headers: PushHeaders
+        let isBroadcast: Bool
+        let providerToken: String
+    }
+
+    private var last: (shared: Shared, template: HTTP2RequestTemplate)?
 
     init(authority: String, scheme: String) {
         self.authority = authority
@@ -14,12 +22,21 @@ struct PushWriter: ~Copyable {
     }
 
     /// The header block of a batch's requests, for the kind of route that it has.
-    func template(for batch: PushBatch, route: PushRoute, providerToken: String) -> HTTP2RequestTemplate {
+    mutating func template(for batch: PushBatch, route: PushRoute, providerToken: String) -> HTTP2RequestTemplate {
+        let isBroadcast = if case .broadcast = route { true } else { false }
+        let shared = Shared(headers: batch.headers, isBroadcast: isBroadcast, providerToken: providerToken)
+        if let last, last.shared == shared { return last.template }
+        let template = make(shared, route)
+        last = (shared, template)
+        return template
+    }
+
+    private func make(_ parts: Shared, _ route: PushRoute) -> HTTP2RequestTemplate {
         let pseudo = [(name: ":method", value: route.method), (":scheme", scheme), (":authority", authority)]
         // The type of the body is not asked for by APNs, and costs one byte once the peer's table knows it.
         let shared =
-            [(name: "authorization", value: "bearer \(providerToken)"), ("content-type", "application/json")]
-            + batch.headers.shared
+            [(name: "authorization", value: "bearer \(parts.providerToken)"), ("content-type", "application/json")]
+            + parts.headers.shared
         let varying =
             switch route {
             case .device: [":path", route.idHeader]

@@ -66,6 +66,15 @@ package final class SenderPool: Sendable {
 
     package var counts: PoolCounts { counters.reduce(PoolCounts()) { $0 + $1.counts } }
 
+    /// What the pool has in hand: a small part of ``counts``, for those who look often.
+    package var gauges: PoolGauges {
+        counters.reduce(into: PoolGauges()) { sum, counters in
+            sum.waiting += counters.waitingUrgent.value + counters.waitingRoutine.value
+            sum.inFlight += counters.inFlight.value
+            sum.connections += counters.connections.value
+        }
+    }
+
     /// Of every push from its due time to its outcome, one a loop.
     package var latencies: [LatencyHistogram] { counters.map(\.latencies) }
 
