@@ -25,6 +25,14 @@ struct OptionTests {
         #expect(options.sink.target == nil)
     }
 
+    @Test("keeps a mix's share over batches of any size", arguments: [1, 7, 500, 1001])
+    func keepsShare(batch: Int) throws {
+        let mix = try pool("--mix 1:1000").mix
+        let batches = stride(from: 0, to: 3_003_000, by: batch).map { $0..<min($0 + batch, 3_003_000) }
+        #expect(batches.reduce(0) { $0 + mix.channelPushes(of: $1) } == 3000)
+        #expect(batches.allSatisfy { mix.channelPushes(of: $0) <= batch / 1001 + 1 })
+    }
+
     @Test(
         "answers a wrong option with the right one",
         arguments: [

@@ -21,6 +21,9 @@ struct Mix: Equatable, Sendable {
         self.tokens = tokens
     }
 
-    /// Of so many pushes, those to channels.
-    func channelPushes(of count: Int) -> Int { count * channels / (channels + tokens) }
+    /// Of the pushes with these numbers, how many go to channels: the share holds over any number of batches, however small.
+    func channelPushes(of numbers: Range<Int>) -> Int {
+        func before(_ number: Int) -> Int { number * channels / (channels + tokens) }
+        return before(numbers.upperBound) - before(numbers.lowerBound)
+    }
 }

@@ -33,9 +33,9 @@ struct ClosedLoop: Sendable {
             guard !numbers.isEmpty else { break }
             offered += numbers.count
             let now = ContinuousClock.now
-            let channels = options.mix.channelPushes(of: numbers.count)
+            let channels = options.mix.channelPushes(of: numbers)
             let tokens = routes.prefix(numbers.count - channels)
-            async let broadcasts = broadcast(numbers.prefix(channels), tenant, due: now, latencies)
+            async let broadcasts = broadcast(numbers.prefix(channels), tenant, latencies)
             if !tokens.isEmpty {
                 counts.add(
                     await pool.send(load.batch(tokens, first: numbers.lowerBound + channels, tenant: tenant, due: now))
@@ -50,10 +50,11 @@ struct ClosedLoop: Sendable {
     private func broadcast(
         _ numbers: Range<Int>.SubSequence,
         _ tenant: Int,
-        due: ContinuousClock.Instant,
         _ latencies: LatencyHistogram
     ) async -> OutcomeCounts {
         guard !numbers.isEmpty else { return OutcomeCounts() }
+        // Due when they are handed in: before that they have waited for this machine's cores, not for the pool.
+        let due = ContinuousClock.now
         return await withTaskGroup(of: [Outcome].self) { group in
             for number in numbers {
                 group.addTask { await pool.send(load.broadcast(number, tenant: tenant, due: due)) }

@@ -1,6 +1,6 @@
 import APNs
 import APNsProtocol
-internal import EventLoop
+import EventLoop
 internal import Executables
 
 /// So many pushes a second, due whether or not others have ended: a slow answer delays none of them, and is counted from
@@ -11,9 +11,16 @@ struct OpenLoop: Sendable {
     let pool: SenderPool
     let tally: PoolTally
     let rate: Int
+    /// One of the pool's: pushes are handed in on it, as h2load does all on one thread, so that what is measured is the pool
+    /// and not the waking of threads.
+    let loop: EventLoop
 
     /// Returns when every push has its outcome.
     func run(_ tickets: Tickets) async {
+        await withTaskExecutorPreference(loop) { await issue(tickets) }
+    }
+
+    private func issue(_ tickets: Tickets) async {
         let routes = RoutePool(load: load)
         let histograms = HistogramPool(tally: tally)
         let tick = Duration.milliseconds(options.tickMilliseconds)
@@ -24,7 +31,7 @@ struct OpenLoop: Sendable {
             while true {
                 number += 1
                 let due = begin + tick * number
-                try? await Task.sleep(until: due, clock: .continuous)
+                await wait(until: due)
                 let wanted = Int(Double(rate) * (tick * number).seconds) - issued
                 guard wanted > 0 else { continue }
                 let numbers = tickets.take(wanted)
@@ -37,6 +44,13 @@ struct OpenLoop: Sendable {
         }
     }
 
+    private func wait(until due: ContinuousClock.Instant) async {
+        guard due > .now else { return }
+        await withCheckedContinuation { continuation in
+            _ = loop.schedule(at: due) { continuation.resume() }
+        }
+    }
+
     private func send(
         _ numbers: Range<Int>,
         _ tenant: Int,
@@ -44,7 +58,7 @@ struct OpenLoop: Sendable {
         _ routes: RoutePool,
         _ histograms: HistogramPool
     ) async {
-        let channels = options.mix.channelPushes(of: numbers.count)
+        let channels = options.mix.channelPushes(of: numbers)
         async let broadcasts = broadcast(numbers.prefix(channels), tenant, due, histograms)
         var counts = OutcomeCounts()
         let tokens = numbers.count - channels

@@ -9,6 +9,7 @@ struct PoolRun {
     private let sink: PoolSink
     private let load: PoolLoad
     private let pool: SenderPool
+    private let loops: [EventLoop]
     private let tally = PoolTally()
     private let troubles: Troubles
 
@@ -32,6 +33,7 @@ struct PoolRun {
         } catch {
             throw Failure(.failed, "no event loop: \(error)")
         }
+        self.loops = loops
         let troubles = Troubles()
         self.troubles = troubles
         var endpoints = APNsEndpoints()
@@ -47,12 +49,12 @@ struct PoolRun {
         let before = try await sink.control?.counts()
         let descriptors = ProcessUsage.ownDescriptors
         let meter = RunMeter(goal: options.seconds == nil ? options.pushes : nil) { [tally, pool] in
-            let counts = pool.counts
+            let gauges = pool.gauges
             return RunMeter.Reading(
                 done: tally.doneCount,
-                inFlight: counts.inFlight,
-                waiting: counts.waiting,
-                connections: counts.connections
+                inFlight: gauges.inFlight,
+                waiting: gauges.waiting,
+                connections: gauges.connections
             )
         }
         await meter.start()
@@ -88,7 +90,9 @@ struct PoolRun {
     private func send(until end: ContinuousClock.Instant?) async {
         let tickets = Tickets(limit: options.pushes, end: end)
         if let rate = options.rate {
-            await OpenLoop(options: options, load: load, pool: pool, tally: tally, rate: rate).run(tickets)
+            await OpenLoop(options: options, load: load, pool: pool, tally: tally, rate: rate, loop: loops[0]).run(
+                tickets
+            )
         } else {
             await ClosedLoop(options: options, load: load, pool: pool, tally: tally).run(tickets)
         }
