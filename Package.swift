@@ -99,7 +99,7 @@ let package = Package(
         // Tests.
         .target(
             name: "TestSupport",
-            dependencies: ["APNsSimulator", "EventLoop", "HTTP2", "PostgreSQL", "Store"],
+            dependencies: ["APNs", "APNsProtocol", "APNsSimulator", "EventLoop", "HTTP2", "PostgreSQL", "Store"],
             path: "Tests/TestSupport",
             swiftSettings: common
         ),

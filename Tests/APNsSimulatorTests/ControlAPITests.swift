@@ -162,7 +162,7 @@ struct ControlAPITests {
                 port: port,
                 tls: nil,
                 on: bench.loop,
-                by: .now + .seconds(10)
+                by: .patient
             )
             let page = try await browser.answer(
                 HTTPRequest(method: "GET", authority: "", target: "/_sim/phones", fields: ["accept": "text/html"])

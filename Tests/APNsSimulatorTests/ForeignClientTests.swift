@@ -8,7 +8,7 @@ import Testing
 struct ForeignClientTests {
     private func run(_ program: String, _ arguments: [String]) async throws -> String {
         let path = try #require(ChildProcess.find(program))
-        let (ending, output) = try await ChildProcess.run(.init(path, arguments), by: .now + .seconds(20))
+        let (ending, output) = try await ChildProcess.run(.init(path, arguments), by: .patient)
         #expect(ending == .exited(0), "\(program): \(output)")
         return output
     }

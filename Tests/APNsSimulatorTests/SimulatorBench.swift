@@ -46,14 +46,14 @@ struct SimulatorBench: Sendable {
         _ environment: SimulatedEnvironment = .production,
         _ role: ListenerRole = .push
     ) async throws -> HTTP2Client {
-        var configuration = HTTP2ClientConfiguration()
+        var configuration = HTTP2ClientConfiguration.patient
         configuration.firstRequestAlone = true
         let client = try await HTTP2Client.connect(
             host: "localhost",
             port: simulator.port(environment, role),
             tls: try TLSContext.client(caFile: simulator.caFile),
             on: loop,
-            by: .now + .seconds(10),
+            by: .patient,
             configuration: configuration
         )
         await clients.add(client)
@@ -91,10 +91,10 @@ struct SimulatorBench: Sendable {
             port: port,
             tls: nil,
             on: loop,
-            by: .now + .seconds(10)
+            by: .patient
         )
         let request = HTTPRequest(method: method, scheme: "", authority: "", target: path, body: Array(body.utf8))
-        let response = try await client.send(request, by: .now + .seconds(10))
+        let response = try await client.send(request, by: .patient)
         await client.close()
         return (response.status, String(decoding: response.body, as: UTF8.self))
     }
@@ -130,7 +130,7 @@ extension HTTPResponse {
 extension HTTP2Client {
     /// Sends with a deadline that no healthy exchange needs.
     func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await send(request, by: .now + .seconds(10))
+        try await send(request, by: .patient)
     }
 }
 

@@ -44,7 +44,7 @@ enum Pushes {
         _ numbers: Range<Int>,
         lane: LaneKey = lane,
         urgency: PushUrgency = .routine,
-        deadline: Duration = .seconds(90),
+        deadline: Duration = Patience.long,
         payloadBytes: Int = 200
     ) throws -> PushBatch {
         PushBatch(
@@ -58,7 +58,7 @@ enum Pushes {
     }
 
     /// One urgent push to a channel, on the lane of the tokens.
-    static func channelPush(deadline: Duration = .seconds(60), payloadBytes: Int = 5120) throws -> PushBatch {
+    static func channelPush(deadline: Duration = Patience.long, payloadBytes: Int = 5120) throws -> PushBatch {
         let channel = try required(ChannelID(validating: "dHN0LXNyY2gtY2hubDBeAA=="))
         return PushBatch(
             lane: lane,
@@ -87,24 +87,7 @@ enum Pushes {
 extension SenderPoolConfiguration {
     /// Against a simulator, over TLS.
     static func testing(_ simulator: APNsSimulator) throws -> SenderPoolConfiguration {
-        var endpoints = APNsEndpoints()
-        for (environment, simulated) in [
-            (APNsEnvironment.production, SimulatedEnvironment.production), (.sandbox, .sandbox),
-        ] {
-            endpoints[environment, .push] = APNsEndpoint(
-                host: "localhost",
-                port: simulator.port(simulated, .push)
-            )
-            endpoints[environment, .manage] = APNsEndpoint(
-                host: "localhost",
-                port: simulator.port(simulated, .manage)
-            )
-        }
-        return SenderPoolConfiguration(
-            endpoints: endpoints,
-            tls: try TLSContext.client(caFile: simulator.caFile),
-            loops: [TestLoops.pool]
-        )
+        try testing(simulator, on: TestLoops.pool)
     }
 
     /// Against a scripted server, without TLS.
@@ -112,6 +95,7 @@ extension SenderPoolConfiguration {
         var endpoints = APNsEndpoints()
         endpoints[.production, .push] = APNsEndpoint(host: "127.0.0.1", port: server.port)
         var configuration = SenderPoolConfiguration(endpoints: endpoints, tls: nil, loops: [TestLoops.pool])
+        configuration.bePatient()
         // What is open can be counted then; who tests the reserve sets it.
         configuration.urgentReserve = .none
         return configuration
@@ -200,7 +184,7 @@ func withPool<Result: Sendable>(
     let pool = SenderPool(configuration: configuration, providerTokens: tokens)
     do {
         let result = try await body(pool)
-        await pool.drain(by: .now + .seconds(5))
+        await pool.drain(by: .patient)
         return result
     } catch {
         await pool.drain(by: .now)

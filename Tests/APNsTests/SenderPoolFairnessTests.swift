@@ -15,7 +15,7 @@ struct SenderPoolFairnessTests {
         in group: inout ThrowingTaskGroup<[Outcome], any Error>
     ) async throws {
         for number in 0..<40 {
-            let batch = try Pushes.batch(number * 100..<number * 100 + 100, deadline: .seconds(60))
+            let batch = try Pushes.batch(number * 100..<number * 100 + 100)
             group.addTask { await pool.send(batch) }
         }
         // (65,535 - 6,144) / 200
@@ -88,8 +88,6 @@ struct SenderPoolFairnessTests {
     func growsByItself() async throws {
         try await withScriptedPool(greeting: Server.settings(streamLimit: 10)) { configuration in
             configuration.connectionsPerLane = 16
-            // A busy machine is no reason to open more.
-            configuration.firstAnswerPatience = .seconds(600)
         } _: { server, pool in
             let batch = try Pushes.batch(0..<44)
             async let outcomes = pool.send(batch)

@@ -37,7 +37,7 @@ struct SenderPoolTests {
                     environment: .production,
                     credential: Pushes.credential,
                     id: APNsID(seed: Array(repeating: 1, count: 16), index: 1),
-                    by: .now + .seconds(10)
+                    by: .patient
                 )
             }
             guard case .created(let channel) = await manage(.create(bundle, .mostRecentMessageStored)) else {
@@ -56,7 +56,7 @@ struct SenderPoolTests {
                             route: .broadcast(bundle, channel),
                             id: APNsID(seed: Array(repeating: 2, count: 16), index: 1)
                         ),
-                        deadline: .now + .seconds(10)
+                        deadline: .patient
                     )
                 )
                 guard case .accepted(let uniqueID) = broadcast else {
@@ -259,7 +259,7 @@ struct SenderPoolTests {
             ) { pool in
                 let outcomes = try await withThrowingTaskGroup(of: [Outcome].self) { group in
                     for number in 0..<40 {
-                        let batch = try Pushes.batch(number * 100..<number * 100 + 100, deadline: .seconds(90))
+                        let batch = try Pushes.batch(number * 100..<number * 100 + 100, deadline: Patience.long)
                         group.addTask { await pool.send(batch) }
                     }
                     return try await group.reduce(into: []) { $0 += $1 }

@@ -9,14 +9,14 @@ struct HTTP2ClientTests {
 
     private func connect(
         to server: ScriptedHTTP2Server,
-        configuration: HTTP2ClientConfiguration = HTTP2ClientConfiguration()
+        configuration: HTTP2ClientConfiguration = .patient
     ) async throws -> HTTP2Client {
         try await HTTP2Client.connect(
             host: "127.0.0.1",
             port: server.port,
             tls: nil,
             on: TestLoops.near,
-            by: .now + .seconds(10),
+            by: .patient,
             configuration: configuration
         )
     }
@@ -32,7 +32,7 @@ struct HTTP2ClientTests {
                 for number in 0..<count {
                     group.addTask {
                         do throws(HTTP2Error) {
-                            _ = try await client.send(request("/\(number)", body: body), by: .now + .seconds(30))
+                            _ = try await client.send(request("/\(number)", body: body), by: .patient)
                             return nil
                         } catch {
                             return error
@@ -58,7 +58,7 @@ struct HTTP2ClientTests {
     @Test("sends the first request alone, and the others after a good answer only")
     func firstRequestAlone() async throws {
         let server = try await Server.start(on: TestLoops.far, greeting: Server.settings(streamLimit: 1000))
-        var configuration = HTTP2ClientConfiguration()
+        var configuration = HTTP2ClientConfiguration.patient
         configuration.firstRequestAlone = true
         let client = try await connect(to: server, configuration: configuration)
         let ends = send(5, on: client)
@@ -141,7 +141,7 @@ struct HTTP2ClientTests {
         // The first step has arrived when this request has been answered behind it.
         await server.respond(1)
         while await client.isUsable {}
-        await #expect(throws: HTTP2Error.notProcessed) { try await client.send(request(), by: .now + .seconds(5)) }
+        await #expect(throws: HTTP2Error.notProcessed) { try await client.send(request(), by: .patient) }
         await server.send(Server.goAway(lastStream: 3))
         await server.respond(3)
         let results = await ends.value
@@ -185,7 +185,7 @@ struct HTTP2ClientTests {
     func findsSilentPeer() async throws {
         let server = try await Server.start(on: TestLoops.far)
         await server.set(answersPings: false)
-        var configuration = HTTP2ClientConfiguration()
+        var configuration = HTTP2ClientConfiguration.patient
         configuration.busyPing = .milliseconds(20)
         configuration.pingTimeout = .milliseconds(20)
         let client = try await connect(to: server, configuration: configuration)
@@ -211,7 +211,7 @@ struct HTTP2ClientTests {
                 port: 443,
                 tls: nil,
                 on: TestLoops.near,
-                by: .now + .seconds(5)
+                by: .patient
             )
         }
     }

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HTTP2
@@ -52,7 +53,7 @@ struct SubmittingTests {
                             template,
                             HTTP2FieldValues(capacity: 1),
                             body: body,
-                            deadline: .now + .seconds(10)
+                            deadline: .patient
                         )
                     else { break }
                     record.begun.insert(slot)
@@ -74,8 +75,8 @@ struct SubmittingTests {
             tls: nil,
             serverName: "",
             loop: TestLoops.near,
-            by: .now + .seconds(10),
-            configuration: HTTP2ClientConfiguration(),
+            by: .patient,
+            configuration: .patient,
             handlers: handlers
         )
     }

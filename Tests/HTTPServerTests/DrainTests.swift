@@ -1,6 +1,7 @@
 import EventLoop
 import HTTP2
 import HTTPServer
+import TestSupport
 import Testing
 
 @Suite("A server that drains", .timeLimit(.minutes(4)))
@@ -21,7 +22,7 @@ struct DrainTests {
         await busy.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
         await handler.until(waiting: 1)
 
-        let draining = Task { await server.drain(by: .now + .seconds(30)) }
+        let draining = Task { await server.drain(by: .patient) }
         _ = await idle.receiveAll()
         await #expect(throws: RawClient.NoConnection.self) { try await RawClient(port: server.port) }
         handler.release()
@@ -39,7 +40,7 @@ struct DrainTests {
         let client = try await RawClient(port: server.port)
         await client.send(Frames.preface + Frames.settings() + Frames.headers(stream: 1, path: "/wait"))
         await handler.until(waiting: 1)
-        let draining = Task { await server.drain(by: .now + .seconds(30)) }
+        let draining = Task { await server.drain(by: .patient) }
         _ = await client.frames { $0.contains("PING") }
         await client.send(Frames.headers(stream: 3) + Frames.ping(acknowledges: true))
         _ = await client.frames { $0.contains("GOAWAY last 3 code 0 ") }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A server that cannot do all that is needed", .database, .timeLimit(.minutes(5)))
 struct ReadinessTests {
-    private var soon: ContinuousClock.Instant { .now + .seconds(20) }
+    private var soon: ContinuousClock.Instant { .patient }
 
     /// Changes a setting for the connections that are opened from now on.
     private func set(_ setting: String) async throws {

@@ -4,6 +4,7 @@ import Executables
 import HTTP2
 import HTTPServer
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import touchline
@@ -54,7 +55,7 @@ struct APIClientTests {
         )
         try await body(api, service)
         await api.close()
-        await server.drain(by: .now + .seconds(5))
+        await server.drain(by: .patient)
     }
 
     @Test("carries key, tenant and body")
@@ -111,12 +112,12 @@ struct APIClientTests {
             patience: .seconds(20)
         )
         _ = try await api.send("GET", "/1")
-        await first.drain(by: .now + .seconds(5))
+        await first.drain(by: .patient)
         let second = try await service.start(port: first.port, on: loop)
         _ = try await api.send("GET", "/2")
         #expect(service.requests.map(\.target) == ["/1", "/2"])
         await api.close()
-        await second.drain(by: .now + .seconds(5))
+        await second.drain(by: .patient)
     }
 
     @Test("says where nobody answers")
@@ -145,7 +146,7 @@ struct FeedTests {
         let bodies = service.requests.map { String(decoding: $0.body, as: UTF8.self) }
         #expect(bodies == script.steps.indices.map { script.eventBody(at: $0).text })
         await api.close()
-        await server.drain(by: .now + .seconds(5))
+        await server.drain(by: .patient)
     }
 
     @Test(

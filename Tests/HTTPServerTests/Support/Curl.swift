@@ -1,4 +1,5 @@
 import EventLoop
+import TestSupport
 
 /// Runs the real curl.
 struct Curl: Sendable {
@@ -14,7 +15,7 @@ struct Curl: Sendable {
             throw Failure(description: "curl is not installed; these tests need the Debian package of that name")
         }
         let options = ChildProcess.Options(path, ["--silent", "--show-error", "--max-time", "20"] + arguments)
-        let (ending, output) = try await ChildProcess.run(options, by: .now + .seconds(60))
+        let (ending, output) = try await ChildProcess.run(options, by: .patient)
         guard case .exited(let code) = ending else {
             throw Failure(description: "curl ended as \(String(describing: ending)): \(output)")
         }

@@ -30,8 +30,8 @@ struct APIFixture: Sendable {
     static func make(hasMatch: Bool = true) async throws -> APIFixture {
         let store = TestDatabase.current.store()
         let wakes = WakeCounter()
-        let api = API(store: store, patience: .seconds(10), now: { now }, wake: { wakes.add() })
-        let key = try await store.createOperatorKey(by: .now + .seconds(10))
+        let api = API(store: store, patience: Patience.long, now: { now }, wake: { wakes.add() })
+        let key = try await store.createOperatorKey(by: .patient)
         let caller = APICaller(api: api, key: key.text)
         let tenant = try await caller.json("POST", "/v1/tenants", #"{"name":"acme"}"#, 201)["tenant"].text
         func secret(_ role: String) async throws -> String {

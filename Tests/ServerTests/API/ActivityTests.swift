@@ -85,7 +85,7 @@ struct ActivityTests {
             try await group.waitForAll()
         }
         let stored = try await fixture.store.owner(
-            by: .now + .seconds(10),
+            by: .patient,
             "SELECT count(*), count(DISTINCT registered_xid::text) FROM activities"
         )
         #expect(stored[0].int(0) == 200)
@@ -110,7 +110,7 @@ struct ActivityTests {
         let stored = try await fixture.store.database.query(
             "SELECT count(*) FROM activities",
             [],
-            by: .now + .seconds(5)
+            by: .patient
         )
         #expect(stored[0].int(0) == 1_298)
         try await call.problem("POST", "/v1/matches/nowhere/activities", lines[0], .notFound, field: "match")
@@ -145,9 +145,9 @@ struct ActivityTests {
         let tenant = try #require(TenantID(validating: fixture.tenant))
         let match = MatchKey(tenant: tenant, match: try #require(MatchID(validating: "m1")))
         let id = try #require(ChannelID(validating: "ab+/AA=="))
-        let records = try await fixture.store.channels(of: match, by: .now + .seconds(5))
+        let records = try await fixture.store.channels(of: match, by: .patient)
         for record in records where record.environment == .sandbox {
-            try await fixture.store.channelOpened(record, as: id, by: .now + .seconds(5))
+            try await fixture.store.channelOpened(record, as: id, by: .patient)
         }
         let open = try await call.json("GET", "\(target)?environment=sandbox", 200)
         #expect(open.raw == #"{"channel_id":"ab+/AA==","environment":"sandbox","cadence":"any","storage_policy":1}"#)

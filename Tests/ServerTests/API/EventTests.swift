@@ -53,7 +53,7 @@ struct EventTests {
         #expect(rest["next"].raw == "null")
         let match = try #require(MatchID(validating: "m1"))
         let tenant = try #require(TenantID(validating: fixture.tenant))
-        _ = try await fixture.store.end(MatchKey(tenant: tenant, match: match), by: .now + .seconds(5))
+        _ = try await fixture.store.end(MatchKey(tenant: tenant, match: match), by: .patient)
         let ignored = try await call.json("POST", target, event("e9"), 200)
         #expect(ignored["status"].text == "ignored" && ignored["reason"].text == "match_ended")
     }
@@ -188,7 +188,7 @@ struct EventTests {
     func stopped() async throws {
         let fixture = try await APIFixture.make()
         _ = try await fixture.store.owner(
-            by: .now + .seconds(10),
+            by: .patient,
             "UPDATE apps SET tokens_stopped = 'x', channels_stopped = 'y' WHERE environment = 'production'"
         )
         let answer = try await fixture.call(fixture.feed).json("POST", "/v1/matches/m1/events", event("1"), 202)

@@ -82,7 +82,7 @@ struct LineOutageTests {
             parameters: ["match": "m1"],
             role: .app,
             tenantID: tenant,
-            deadline: .now + .seconds(10),
+            deadline: .patient,
             now: APIFixture.now
         )
         let store = fixture.store
@@ -100,7 +100,7 @@ struct LineOutageTests {
         let count = try await TestDatabase.current.pool().query(
             "SELECT count(*) FROM activities",
             [],
-            by: .now + .seconds(5)
+            by: .patient
         )
         #expect(count[0].int(0) == Int64(LineReader.batch))
     }

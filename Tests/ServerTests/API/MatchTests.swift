@@ -70,7 +70,7 @@ struct MatchTests {
         let call = fixture.call(fixture.admin)
         let target = "/v1/apps/\(APIFixture.bundle)/production"
         func number() async throws -> Int64 {
-            try await fixture.store.database.query("SELECT credential_id FROM apps", [], by: .now + .seconds(5))[0].int(
+            try await fixture.store.database.query("SELECT credential_id FROM apps", [], by: .patient)[0].int(
                 0
             )
         }
@@ -94,13 +94,13 @@ struct MatchTests {
                    (SELECT string_agg(k::text || encode(secret_sha256, 'escape'), '') FROM api_keys k)
             """,
             [],
-            by: .now + .seconds(5)
+            by: .patient
         )[0]
         #expect(!dump.text(0).contains(body) && !dump.text(0).contains("BEGIN PRIVATE KEY"))
         let secret = try #require(fixture.admin.split(separator: "_").last)
         #expect(!dump.text(1).contains(secret))
         // Sealed for this app: another row's key does not open it.
-        let sealed = try await pool.query("SELECT p8_ciphertext FROM apps LIMIT 1", [], by: .now + .seconds(5))[0]
+        let sealed = try await pool.query("SELECT p8_ciphertext FROM apps LIMIT 1", [], by: .patient)[0]
             .bytes(0)
         let other = MasterKey.Binding(purpose: "p8", tenant: "t_other", subject: "a/production")
         #expect(throws: StoreError.self) { try fixture.store.masterKey.open(sealed, for: other) }

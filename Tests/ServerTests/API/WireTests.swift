@@ -83,11 +83,11 @@ struct WireTests {
             port: server.port,
             tls: nil,
             on: loop,
-            by: .now + .seconds(10)
+            by: .patient
         )
         try await body(client)
         await client.close()
-        await server.drain(by: .now + .seconds(10))
+        await server.drain(by: .patient)
     }
 }
 
@@ -117,6 +117,6 @@ extension HTTP2Client {
             fields: ["authorization": "Bearer \(key ?? fixture.admin)"],
             body: Array(body.utf8)
         )
-        return try await send(request, by: .now + .seconds(30))
+        return try await send(request, by: .patient)
     }
 }

@@ -24,7 +24,7 @@ struct EngineFixture: Sendable {
     private let loop: EventLoop
 
     /// For every call.
-    static var soon: ContinuousClock.Instant { .now + .seconds(20) }
+    static var soon: ContinuousClock.Instant { .patient }
 
     /// What differs from one situation to the next.
     struct Options {
@@ -67,7 +67,7 @@ struct EngineFixture: Sendable {
         self.store = store
         self.simulator = simulator
         self.loop = loop
-        let configuration = try Self.poolConfiguration(simulator, loop)
+        let configuration = try SenderPoolConfiguration.testing(simulator, on: loop)
         let tokens = StoredProviderTokens(store: store)
         pool = SenderPool(configuration: configuration, providerTokens: tokens)
         channels = ChannelManagement(configuration: configuration, providerTokens: tokens)
@@ -119,7 +119,10 @@ struct EngineFixture: Sendable {
         _ options: Options,
         tokens: any ProviderTokenSource
     ) throws -> (dispatcher: Dispatcher, pool: SenderPool) {
-        let pool = SenderPool(configuration: try Self.poolConfiguration(simulator, loop), providerTokens: tokens)
+        let pool = SenderPool(
+            configuration: try SenderPoolConfiguration.testing(simulator, on: loop),
+            providerTokens: tokens
+        )
         var configuration = Self.configuration(options, "holder")
         configuration.lease = .seconds(3600)
         configuration.renewal = .seconds(3600)
@@ -141,21 +144,9 @@ struct EngineFixture: Sendable {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await dispatcher.run() }
             try await body()
-            await dispatcher.drain(by: .now + .seconds(5))
+            await dispatcher.drain(by: .patient)
             group.cancelAll()
         }
-    }
-
-    private static func poolConfiguration(
-        _ simulator: APNsSimulator,
-        _ loop: EventLoop
-    ) throws -> SenderPoolConfiguration {
-        var endpoints = APNsEndpoints()
-        let (push, manage) = (simulator.port(.production, .push), simulator.port(.production, .manage))
-        endpoints[.production, .push] = APNsEndpoint(host: "localhost", port: push)
-        endpoints[.production, .manage] = APNsEndpoint(host: "localhost", port: manage)
-        let tls = try TLSContext.client(caFile: simulator.caFile)
-        return SenderPoolConfiguration(endpoints: endpoints, tls: tls, loops: [loop])
     }
 
     private func insert(_ options: Options) async throws {

@@ -44,7 +44,7 @@ struct SharingTests {
             try await engine.untilSettled()
             #expect(await engine.pushes().count == 3)
             for task in tasks { task.cancel() }
-            await dispatcher.drain(by: .now + .seconds(5))
+            await dispatcher.drain(by: .patient)
             for task in tasks { await task.value }
         }
     }

@@ -18,7 +18,7 @@ struct SendingFixture {
     var target: TargetKey { TargetKey(match: key, kind: .tokens, environment: .production, cadence: .frequent) }
 
     /// For every call.
-    static var soon: ContinuousClock.Instant { .now + .seconds(20) }
+    static var soon: ContinuousClock.Instant { .patient }
 
     init(store: Store, tenant: String = "t_acme", match: String = "final", declaresFrequent: Bool = true) async throws {
         self.store = store
