@@ -35,10 +35,10 @@ struct ConnectionGrowth: Sendable {
     ///
     /// At most as many at a time as there are already, and the first alone: a burst of pushes opens as many as it needs and
     /// not as many as it may, and still has eight after three handshakes. What waits is worth a connection where it is
-    /// more than a quarter of what is under way: less is gone before a handshake is. An urgent push may have one more
-    /// than the limit, since it finds each of the others full or unwell.
+    /// more than a quarter of what is under way: less is gone before a handshake is, unless all of that is on connections
+    /// that drain. An urgent push may have one more than the limit, since it finds each of the others full or unwell.
     func decide(_ facts: Facts, now: ContinuousClock.Instant) -> Action {
-        let isWorthIt = facts.isUrgent || facts.waiting * 4 > facts.inFlight
+        let isWorthIt = facts.isUrgent || facts.ready == 0 || facts.waiting * 4 > facts.inFlight
         guard facts.waiting > 0, isWorthIt, facts.unproven < max(1, facts.ready),
             facts.ready + facts.unproven < limit + (facts.isUrgent ? 1 : 0)
         else { return .none }

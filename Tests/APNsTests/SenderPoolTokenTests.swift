@@ -83,31 +83,32 @@ struct SenderPoolTokenTests {
         #expect(said.withLock { $0.count } == 1)
     }
 
-    @Test("a topic that an old connection refuses is tried once on a new one, and each push once")
-    func retriesTopic() async throws {
+    /// One after the other, each refusal finds another connection, which counts as old too.
+    @Test(
+        "a topic that an old connection refuses is tried once on a new one, and each push once",
+        arguments: [false, true]
+    )
+    func retriesTopic(oneAfterTheOther: Bool) async throws {
+        let refusal = #"{"reason":"TopicDisallowed"}"#
         try await withScriptedPool(greeting: Server.settings(streamLimit: 1000)) { configuration in
             configuration.connectionsPerLane = 1
             configuration.topicGrace = .zero
         } _: { server, pool in
             async let sending = pool.send(try Pushes.batch(0..<11))
             await server.openStreams(10)
-            // On the second connection only stream 1, which goes alone, is accepted.
+            // Of what is sent again only the first is accepted.
             await server.onFrame { server, frame in
                 guard frame.endsStream, frame.connection > 0 else { return false }
-                if frame.connection == 1, frame.stream == 1 {
-                    server.respond(1, on: 1)
+                if server.frames.count(where: { $0.connection > 0 && $0.endsStream }) == 1 {
+                    server.respond(frame.stream, on: frame.connection)
                 } else {
-                    server.respond(
-                        frame.stream,
-                        status: 400,
-                        body: #"{"reason":"TopicDisallowed"}"#,
-                        on: frame.connection
-                    )
+                    server.respond(frame.stream, status: 400, body: refusal, on: frame.connection)
                 }
                 return true
             }
-            for stream in stride(from: Int32(3), through: 21, by: 2) {
-                await server.respond(stream, status: 400, body: #"{"reason":"TopicDisallowed"}"#)
+            for (number, stream) in stride(from: Int32(3), through: 21, by: 2).enumerated() {
+                await server.respond(stream, status: 400, body: refusal)
+                if oneAfterTheOther { await server.until { $0.requests().count == 12 + number } }
             }
             let outcomes = try await sending
             #expect(outcomes.count { $0 == .accepted(uniqueID: nil) } == 2)

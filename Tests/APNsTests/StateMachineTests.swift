@@ -77,6 +77,8 @@ struct ConnectionGrowthTests {
             (25, 100, 1, false, false), (26, 100, 1, false, true), (1, 100, 1, true, true),
             (9000, 4000, 4, false, false),
             (9000, 4000, 4, true, true), (9000, 4000, 5, true, false),
+            // What is under way is on connections that drain: they never take what waits.
+            (1, 900, 0, false, true),
         ]
     )
     func growsForWhatIsWorthIt(waiting: Int, inFlight: Int, ready: Int, isUrgent: Bool, opens: Bool) {
