@@ -16,6 +16,8 @@ enum FaultAction: Equatable, Sendable {
     case halfAnswer
     /// Accepted, and lost on the way to the phone.
     case undelivered
+    /// Carried out; then the connection is closed, and the answer lost with it.
+    case lostAnswer
 
     // These come on top.
 

@@ -49,7 +49,7 @@ extension FaultRules {
         "status": ["reason", "retry_after", "retry_after_date", "timestamp", "body_bytes", "header_bytes"],
         "reset": [], "goaway": [], "delay_ms": ["jitter_ms"], "silence": [], "close": [], "tcp_reset": [],
         "stream_limit": ["for_ms"], "undelivered": [], "half_answer": [], "unknown_frame": [], "push_promise": [],
-        "date_offset": [], "refuse": [], "tls_failure": [], "settings_delay_ms": [],
+        "lost_answer": [], "date_offset": [], "refuse": [], "tls_failure": [], "settings_delay_ms": [],
     ]
 
     static func action(_ json: JSONText, path: String) throws(ControlError) -> FaultAction {
@@ -87,7 +87,7 @@ extension FaultRules {
     private static let plain: [String: FaultAction] = [
         "silence": .silence, "close": .close, "tcp_reset": .tcpReset, "undelivered": .undelivered,
         "half_answer": .halfAnswer, "unknown_frame": .frame(.unknown), "push_promise": .frame(.pushPromise),
-        "refuse": .refuse, "tls_failure": .tlsFailure,
+        "lost_answer": .lostAnswer, "refuse": .refuse, "tls_failure": .tlsFailure,
     ]
 
     private static func milliseconds(_ json: JSONText, _ name: String, path: String) throws(ControlError) -> Duration? {

@@ -183,7 +183,7 @@ struct FaultRules: Sendable {
         case .frame(let frame): effects.frames.append(frame)
         case .dateOffset(let seconds): effects.dateOffset = seconds
         case .refuse, .tlsFailure, .settingsDelay: return
-        case .answer, .reset, .silence, .close, .tcpReset, .halfAnswer, .undelivered:
+        case .answer, .reset, .silence, .close, .tcpReset, .halfAnswer, .undelivered, .lostAnswer:
             guard effects.settling == nil else { return }
             effects.settling = rules[index].action
         }

@@ -124,7 +124,7 @@ extension LeanSession {
             tally.unanswered.silence += 1
             end(stream)
             isDeaf = true
-        case .close, .tcpReset:
+        case .close, .tcpReset, .lostAnswer:
             let resets = fault.settling == .tcpReset
             sink.note { if resets { $0.tcpResets += 1 } else { $0.closes += 1 } }
             tally.unanswered.close += 1

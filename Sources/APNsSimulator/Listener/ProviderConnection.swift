@@ -124,6 +124,9 @@ final class ProviderConnection: HTTP2ServerHooks {
             let head = HTTP2HeaderBlock([":status": "200", "content-type": "application/json"])
             connection.beginAnswer(stream: step.stream, head: head)
             _ = connection.append(stream: step.stream, Array(#"{"re"#.utf8), isLast: false)
+        case .lostAnswer:
+            _ = carryOut(step, .none)
+            close(resets: false, losing: 1, of: connection)
         case .answer(let rejection): respond(to: step, .answer(rejection), of: connection)
         case .undelivered: respond(to: step, .undelivered, of: connection)
         default: respond(to: step, .none, of: connection)
@@ -177,6 +180,13 @@ final class ProviderConnection: HTTP2ServerHooks {
         _ scripted: ScriptedOutcome,
         of connection: isolated HTTP2ServerConnection
     ) {
+        let answer = carryOut(step, scripted)
+        connection.respond(stream: step.stream, head: answer.head, body: answer.body)
+        announce(limit.answered(answer.rejection, isAuthenticated: answer.isAuthenticated), of: connection)
+        if answer.rejection?.reason == "BadDeviceToken" { badToken(of: connection) }
+    }
+
+    private func carryOut(_ step: PendingStep, _ scripted: ScriptedOutcome) -> ServiceAnswer {
         let (endpoint, bound) = (endpoint, binding)
         let (answer, binding) = service.assumeIsolated { service in
             var binding = bound
@@ -190,9 +200,7 @@ final class ProviderConnection: HTTP2ServerHooks {
             return (answer, binding)
         }
         self.binding = binding
-        connection.respond(stream: step.stream, head: answer.head, body: answer.body)
-        announce(limit.answered(answer.rejection, isAuthenticated: answer.isAuthenticated), of: connection)
-        if answer.rejection?.reason == "BadDeviceToken" { badToken(of: connection) }
+        return answer
     }
 
     /// From here on, streams above are neither processed nor answered.
