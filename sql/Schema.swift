@@ -16,5 +16,6 @@ package enum Schema {
         Migration(name: "0004_follow_phones", sql: PackageResources._004_follow_phones_sql),
         Migration(name: "0005_plan_once", sql: PackageResources._005_plan_once_sql),
         Migration(name: "0006_count_stragglers", sql: PackageResources._006_count_stragglers_sql),
+        Migration(name: "0007_keep_channel_books", sql: PackageResources._007_keep_channel_books_sql),
     ]
 }

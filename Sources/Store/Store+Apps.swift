@@ -127,11 +127,6 @@ extension Store {
         """
 }
 
-extension AppKey {
-    /// Tenant, bundle, environment.
-    fileprivate var parameters: [PGValue] { [.text(tenant), .text(bundle), .text(environment.rawValue)] }
-}
-
 extension AppSettings {
     /// In the order of the columns from `frequent_updates_declared` on.
     fileprivate var parameters: [PGValue] {

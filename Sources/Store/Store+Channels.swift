@@ -21,6 +21,12 @@ package struct ChannelRecord: Sendable {
     /// When it is to be created, or deleted.
     package let nextAt: Moment?
     package let lastError: String?
+    /// When it last stood in for a channel that was lost; phones on that one get nothing more.
+    package let replacedAt: Moment?
+    /// Since when a creation is under way, or its answer missing; nil: neither.
+    package let creatingAt: Moment?
+
+    package var app: AppKey { AppKey(tenant: match.tenant, bundle: bundle, environment: environment) }
 
     package var target: TargetKey {
         TargetKey(match: match, kind: .channel, environment: environment, cadence: cadence)
@@ -40,7 +46,7 @@ package struct ChannelDuty: Sendable {
 extension ChannelRecord {
     static let columns =
         "c.tenant_id, c.match_id, c.bundle, c.environment, c.cadence, c.state, c.channel_id, c.storage_policy, "
-        + "c.next_at, c.last_error"
+        + "c.next_at, c.last_error, c.replaced_at, c.creating_at"
 
     /// ``columns`` from `first` on.
     init(_ row: PGRow, from first: Int = 0) {
@@ -53,6 +59,8 @@ extension ChannelRecord {
         storagePolicy = row.int(first + 7) == 0 ? .noMessageStored : .mostRecentMessageStored
         nextAt = row.optionalMoment(first + 8)
         lastError = row.optionalText(first + 9)
+        replacedAt = row.optionalMoment(first + 10)
+        creatingAt = row.optionalMoment(first + 11)
     }
 }
 
@@ -82,9 +90,14 @@ extension Store {
               AND ($2::text IS NULL OR m.match_id = $2) AND ($3::text IS NULL OR m.bundle = $3)
               AND m.status IN ('scheduled', 'live')
             ON CONFLICT (tenant_id, match_id, environment, cadence) DO UPDATE
-            SET state = 'pending', channel_id = NULL, next_at = excluded.next_at, attempts = 0,
-                storage_policy = excluded.storage_policy, bundle = excluded.bundle
+            SET state = CASE c.state WHEN 'open' THEN 'open' ELSE 'pending' END,
+                channel_id = CASE c.state WHEN 'open' THEN c.channel_id END,
+                next_at = CASE c.state WHEN 'open' THEN NULL ELSE excluded.next_at END, attempts = 0,
+                storage_policy = CASE c.state WHEN 'open' THEN c.storage_policy ELSE excluded.storage_policy END,
+                bundle = CASE c.state WHEN 'open' THEN c.bundle ELSE excluded.bundle END
             WHERE c.state = 'deleted'
+               -- Its match is back before its linger was over.
+               OR (c.state = 'open' AND c.next_at IS NOT NULL)
                OR (c.state = 'pending' AND c.attempts = 0 AND c.next_at IS DISTINCT FROM excluded.next_at)
             """,
             [.text(tenant), .text(match?.text), .text(bundle?.text)]
@@ -163,9 +176,9 @@ extension Store {
         return result.map {
             ChannelDuty(
                 channel: ChannelRecord($0),
-                attempts: Int($0.int(10)),
-                credential: $0.int(11),
-                stopped: $0.optionalText(12)
+                attempts: Int($0.int(12)),
+                credential: $0.int(13),
+                stopped: $0.optionalText(14)
             )
         }
     }
@@ -173,13 +186,15 @@ extension Store {
     /// Records that APNs made the channel, and makes it a target.
     ///
     /// The match's row is locked: an event either sees the target and marks it, or is seen here.
+    /// - Returns: false: the match has another already, and this one is nobody's.
+    @discardableResult
     package func channelOpened(
         _ record: ChannelRecord,
         as channel: ChannelID,
         by deadline: ContinuousClock.Instant
-    ) async throws(StoreError) {
+    ) async throws(StoreError) -> Bool {
         let key = record.target.match.parameters + [.text(record.environment.rawValue), .text(record.cadence.rawValue)]
-        _ = try await pipeline(
+        return try await pipeline(
             [
                 PGStatement(
                     "SELECT 1 FROM matches WHERE tenant_id = $1 AND match_id = $2 FOR UPDATE",
@@ -187,11 +202,19 @@ extension Store {
                 ),
                 PGStatement(
                     """
+                    INSERT INTO channel_ids (tenant_id, match_id, environment, cadence, channel_id, bundle)
+                    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+                    """,
+                    key + [.text(channel), .text(record.bundle)]
+                ),
+                PGStatement(
+                    """
                     UPDATE channels c SET state = 'open', channel_id = $5, opened_at = now(), attempts = 0,
-                        last_error = NULL, next_at = (
+                        creating_at = NULL, last_error = NULL, next_at = (
                             SELECT CASE WHEN m.end_version IS NOT NULL OR m.deleted_at IS NOT NULL THEN now() END
                             FROM matches m WHERE m.tenant_id = $1 AND m.match_id = $2)
                     WHERE c.tenant_id = $1 AND c.match_id = $2 AND c.environment = $3 AND c.cadence = $4
+                      AND c.state = 'pending'
                     """,
                     key + [.text(channel)]
                 ),
@@ -199,15 +222,17 @@ extension Store {
                     """
                     INSERT INTO targets AS t (tenant_id, match_id, kind, environment, cadence, due_at)
                     SELECT m.tenant_id, m.match_id, 'channel', $3, $4, CASE WHEN m.version > 0 THEN now() END
-                    FROM matches m WHERE m.tenant_id = $1 AND m.match_id = $2
+                    FROM matches m JOIN channels c ON (c.tenant_id, c.match_id, c.environment, c.cadence, c.channel_id)
+                        = (m.tenant_id, m.match_id, $3, $4, $5)
+                    WHERE m.tenant_id = $1 AND m.match_id = $2
                     ON CONFLICT (tenant_id, match_id, kind, environment, cadence, shard) DO UPDATE
                     SET due_at = excluded.due_at, backoff = 0
                     """,
-                    key
+                    key + [.text(channel)]
                 ),
             ],
             by: deadline
-        )
+        )[2].affectedRows == 1
     }
 
     /// Records that a channel is gone at APNs, by our own wish.
@@ -218,10 +243,25 @@ extension Store {
             [
                 PGStatement(
                     """
-                    UPDATE channels SET state = 'deleted', deleted_at = now(), next_at = NULL, attempts = 0
-                    WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4
+                    UPDATE channel_ids SET gone_at = coalesce(gone_at, now())
+                    WHERE tenant_id = $1 AND bundle = $2 AND environment = $3 AND channel_id = $4
                     """,
-                    key
+                    [
+                        .text(record.match.tenant), .text(record.bundle), .text(record.environment.rawValue),
+                        .text(record.channel?.text),
+                    ]
+                ),
+                PGStatement(
+                    // Its match may have come back while APNs was asked: then it gets another.
+                    """
+                    UPDATE channels c SET
+                        state = CASE WHEN c.next_at IS NULL THEN 'pending' ELSE 'deleted' END,
+                        channel_id = NULL, deleted_at = now(), attempts = 0,
+                        next_at = CASE WHEN c.next_at IS NULL THEN now() END
+                    WHERE c.tenant_id = $1 AND c.match_id = $2 AND c.environment = $3 AND c.cadence = $4
+                      AND c.state <> 'pending' AND c.channel_id IS NOT DISTINCT FROM $5
+                    """,
+                    key + [.text(record.channel?.text)]
                 ),
                 PGStatement(
                     """
@@ -251,7 +291,7 @@ extension Store {
     ) async throws(StoreError) {
         _ = try await query(
             """
-            UPDATE channels SET next_at = now() + make_interval(secs => $5), last_error = $6
+            UPDATE channels SET next_at = now() + make_interval(secs => $5), last_error = $6, creating_at = NULL
             WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4
             """,
             record.target.match.parameters + [
@@ -271,11 +311,17 @@ extension Store {
     ) async throws(StoreError) -> Bool {
         try await query(
             """
-            UPDATE channels
-            SET state = 'pending', channel_id = NULL, next_at = now(), attempts = 0, replaced_at = now(),
-                last_error = 'replaced: phones on the old channel get nothing more'
-            WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND channel_id = $5
-              AND (replaced_at IS NULL OR replaced_at < now() - interval '1 hour')
+            WITH replaced AS (
+                UPDATE channels
+                SET state = 'pending', channel_id = NULL, next_at = now(), attempts = 0, replaced_at = now(),
+                    last_error = 'replaced: phones on the old channel get nothing more'
+                WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND channel_id = $5
+                  AND (replaced_at IS NULL OR replaced_at < now() - interval '1 hour')
+                RETURNING tenant_id, bundle, environment
+            )
+            UPDATE channel_ids i SET gone_at = now() FROM replaced r
+            WHERE (i.tenant_id, i.bundle, i.environment) = (r.tenant_id, r.bundle, r.environment)
+              AND i.channel_id = $5
             """,
             record.target.match.parameters + [
                 .text(record.environment.rawValue), .text(record.cadence.rawValue), .text(record.channel?.text),

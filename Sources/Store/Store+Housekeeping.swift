@@ -133,6 +133,8 @@ extension Store {
     }
 
     /// Sets when a match's open channels go, and drops those that never came to be.
+    ///
+    /// One that is postponed keeps them as long as if it were played at its kick-off: it may be put on another day.
     package func scheduleChannelDeletion(
         _ match: MatchKey,
         by deadline: ContinuousClock.Instant
@@ -141,10 +143,16 @@ extension Store {
             """
             UPDATE channels c SET
                 state = CASE WHEN c.state = 'pending' THEN 'deleted' ELSE c.state END,
-                next_at = CASE WHEN c.state = 'open' THEN now() + make_interval(secs => a.channel_linger) END
-            FROM apps a
+                next_at = CASE WHEN c.state = 'open' THEN w.since + make_interval(secs => a.channel_linger) END
+            FROM apps a, (
+                SELECT status = 'postponed' AND deleted_at IS NULL AS is_kept,
+                       CASE WHEN status = 'postponed' AND deleted_at IS NULL
+                            THEN greatest(now(), kickoff_at + interval '6 hours') ELSE now() END AS since
+                FROM matches WHERE tenant_id = $1 AND match_id = $2 AND end_version IS NOT NULL) w
             WHERE c.tenant_id = $1 AND c.match_id = $2 AND c.state IN ('pending', 'open')
-              AND (c.state = 'pending' OR c.next_at IS NULL)
+              -- What APNs may have made already is looked for first.
+              AND ((c.state = 'pending' AND c.creating_at IS NULL) OR (c.state = 'open' AND (c.next_at IS NULL
+                  OR (c.attempts = 0 AND (w.is_kept OR c.next_at > w.since + make_interval(secs => a.channel_linger))))))
               AND (a.tenant_id, a.bundle, a.environment) = (c.tenant_id, c.bundle, c.environment)
             """,
             match.parameters,

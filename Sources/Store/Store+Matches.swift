@@ -131,7 +131,11 @@ private struct MatchPut {
             guard old.type == draft.type else { return .fixed(field: "type") }
         }
         if let status = draft.status, status != old.status {
-            let isLate = found.bool(13) || (old.status == .live && status == .scheduled)
+            let hasEnded = found.bool(13)
+            let isCalledOff = old.status == .postponed || old.status == .abandoned
+            // Played after all: what it ended on the phones stays so, and its versions go on.
+            if hasEnded, isCalledOff, status == .scheduled { return .updated(try await revive()) }
+            let isLate = (hasEnded && !isCalledOff) || (old.status == .live && status == .scheduled)
             guard !isLate else { return .statusConflict(old.status) }
         }
         return .updated(MatchRecord(try await query(Self.updateSQL, parameters)[0]))
@@ -175,14 +179,16 @@ private struct MatchPut {
             status = coalesce($10, m.status), updated_at = now(),
             housekeep_at = CASE WHEN $10::text IN ('postponed', 'abandoned')
                                      OR (m.end_version IS NULL AND m.end_due_at IS NULL AND m.kickoff_at <> $5)
-                                THEN \(housekeepAt) ELSE m.housekeep_at END
+                                THEN \(housekeepAt)
+                                WHEN m.status = 'postponed' AND m.kickoff_at <> $5 THEN now()
+                                ELSE m.housekeep_at END
         WHERE m.tenant_id = $1 AND m.match_id = $2 RETURNING \(MatchRecord.columns)
         """
 
     /// A version of its own, since the state is another one: a stamp belongs to one state.
     private static let reviveSQL = """
         UPDATE matches AS m SET bundle = $3, attributes_type = $4, kickoff_at = $5, topics = $6, attributes = $7,
-            start_alert = $8, content_state = $9, status = coalesce($10, 'scheduled'), updated_at = now(),
+            start_alert = $8, content_state = coalesce($9, m.content_state), status = coalesce($10, 'scheduled'), updated_at = now(),
             housekeep_at = \(housekeepAt), deleted_at = NULL, paused_at = NULL, version = m.version + 1,
             accepted_at = now(), stale_after = NULL, relevance_score = NULL, aps_extra = NULL, alert = NULL,
             alert_expires_at = NULL, last_sequence = NULL, last_occurred_at = NULL, end_requested_at = NULL,

@@ -54,14 +54,17 @@ extension API {
         let place = { (channel: ChannelRecord) in
             [channel.match.match.text, channel.environment.rawValue, channel.cadence.rawValue]
         }
-        return .page(page, place: place) { channel in
-            [
-                "channel_id": .string(channel.channel?.text), "bundle": .string(channel.bundle.text),
-                "environment": .string(channel.environment.rawValue), "match": .string(channel.match.match.text),
-                "cadence": .string(channel.cadence.rawValue), "state": .string(channel.state.rawValue),
-                "storage_policy": .int(channel.storagePolicy.rawValue), "last_error": .string(channel.lastError),
-            ]
-        }
+        return .page(page, place: place, Self.json)
+    }
+
+    static func json(_ channel: ChannelRecord) -> JSONOutput {
+        [
+            "channel_id": .string(channel.channel?.text), "bundle": .string(channel.bundle.text),
+            "environment": .string(channel.environment.rawValue), "match": .string(channel.match.match.text),
+            "cadence": .string(channel.cadence.rawValue), "state": .string(channel.state.rawValue),
+            "storage_policy": .int(channel.storagePolicy.rawValue), "last_error": .string(channel.lastError),
+            "replaced_at": .time(channel.replacedAt.map { Timestamp(microseconds: $0.milliseconds * 1_000) }),
+        ]
     }
 
     /// Seconds until a channel's creation is due, from 1 to 3,600.

@@ -64,6 +64,9 @@ extension API {
             try await api.showChannel(call)
         },
         Route("GET /v1/channels", .tenant([.admin, .read])) { api, call in try await api.listChannels(call) },
+        Route("POST /v1/channels", .tenant([.admin])) { api, call in try await api.makeChannels(call) },
+        Route("DELETE /v1/channels/{id}", .tenant([.admin])) { api, call in try await api.deleteChannel(call) },
+        Route("POST /v1/channels/audit", .tenant([.admin])) { api, call in try await api.auditChannels(call) },
 
         Route("PUT /v1/matches/{match}/activities/{activity}", .tenant([.admin, .app])) { api, call in
             try await api.putActivity(call)

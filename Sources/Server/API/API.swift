@@ -1,3 +1,4 @@
+package import APNs
 package import Core
 internal import Crypto
 package import HTTP2
@@ -17,21 +18,30 @@ package struct API: Sendable {
     let now: @Sendable () -> Timestamp
     let contracts = ContractCache()
     let desk: RegistrationDesk
+    /// The way to APNs' channel management; nil: this process has none.
+    let channels: ChannelManagement?
 
-    package init(store: Store, patience: Duration = .seconds(5), wake: @escaping @Sendable () -> Void) {
-        self.init(store: store, patience: patience, now: WallClock.now, wake: wake)
+    package init(
+        store: Store,
+        patience: Duration = .seconds(5),
+        channels: ChannelManagement? = nil,
+        wake: @escaping @Sendable () -> Void
+    ) {
+        self.init(store: store, patience: patience, channels: channels, now: WallClock.now, wake: wake)
     }
 
     /// With a clock of the test's own.
     package init(
         store: Store,
         patience: Duration,
+        channels: ChannelManagement? = nil,
         now: @escaping @Sendable () -> Timestamp,
         wake: @escaping @Sendable () -> Void
     ) {
         self.store = store
         desk = RegistrationDesk(store: store)
         self.patience = patience
+        self.channels = channels
         self.now = now
         self.wake = wake
     }

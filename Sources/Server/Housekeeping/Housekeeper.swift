@@ -1,6 +1,7 @@
 package import APNs
 internal import APNsProtocol
 internal import Core
+internal import Crypto
 package import Store
 
 /// The slow work: channels made before their match and deleted after it, ends, what is left after them, old events.
@@ -12,6 +13,10 @@ package final class Housekeeper: Sendable {
     private let bell: WorkBell
     private let configuration: Configuration
     let books = Books()
+    /// Names this process as a maker of channels.
+    private let owner = Hex.encode(SecureRandom.bytes(8))
+
+    package typealias Checkpoint = @Sendable (_ step: String) async throws(StoreError) -> Void
 
     package struct Configuration: Sendable {
         /// How often to look for work that nobody rang for.
@@ -26,6 +31,9 @@ package final class Housekeeper: Sendable {
         package var pruning: Duration = .seconds(600)
         /// Is told in a sentence what must not be: a version whose counts do not add up.
         package var report: (@Sendable (String) -> Void)?
+        /// For tests: called between any two steps of making and deleting channels. What it throws is as if the process
+        /// had died there.
+        package var checkpoint: Checkpoint?
 
         package init() {}
     }
@@ -125,72 +133,52 @@ package final class Housekeeper: Sendable {
             lease: configuration.lease,
             by: deadline
         )
+        let creations = duties.filter { $0.channel.state == .pending && $0.stopped == nil }
+        let maker = ChannelMaker(
+            store: store,
+            channels: channels,
+            bell: bell,
+            owner: owner,
+            checkpoint: configuration.checkpoint
+        )
         await withDiscardingTaskGroup { group in
-            for duty in duties {
-                // Where the database fails, the claim runs out and the duty is due again.
+            // Where the database fails, the claim runs out and the duty is due again.
+            for duty in duties where duty.channel.state != .pending || duty.stopped != nil {
                 group.addTask { try? await self.run(duty) }
+            }
+            for duties in Dictionary(grouping: creations, by: \.channel.app).values {
+                group.addTask { try? await maker.run(duties) }
             }
         }
         return duties.count
     }
 
+    /// Deletes a channel, or says why nothing happens with it.
     private func run(_ duty: ChannelDuty) async throws(StoreError) {
         let channel = duty.channel
         if let reason = duty.stopped {
-            try await store.channelFailed(channel, retryAfter: .seconds(60), error: reason, by: deadline)
+            if channel.creatingAt != nil {
+                try await store.creationInDoubt(channel, lookAfter: .seconds(60), by: deadline)
+            } else {
+                try await store.channelFailed(channel, retryAfter: .seconds(60), error: reason, by: deadline)
+            }
             return
         }
-        let request: ChannelRequest
-        switch (channel.state, channel.channel) {
-        case (.pending, _): request = .create(channel.bundle, channel.storagePolicy)
-        case (.open, let id?): request = .delete(channel.bundle, id)
-        case (.open, nil), (.deleted, _): return try await store.channelDeleted(channel, by: deadline)
+        guard channel.state == .open, let id = channel.channel else {
+            return try await store.channelDeleted(channel, by: deadline)
         }
+        try await configuration.checkpoint?("deleting")
         let answer = await channels.answer(
-            to: request,
+            to: .delete(channel.bundle, id),
             environment: channel.environment,
             credential: duty.credential
         )
-        switch answer {
-        case .created(let id):
-            try await store.channelOpened(channel, as: id, by: deadline)
-            bell.ring()
-        case .deleted:
+        try await configuration.checkpoint?("deleted")
+        if case .deleted = answer {
             try await store.channelDeleted(channel, by: deadline)
-        case .limitReached:
-            try await fail(duty, "the app has 10,000 channels: delete those of finished matches", after: .seconds(300))
-        case .found, .listed:
-            try await fail(duty, "unreadable answer", after: .seconds(60))
-        case .failed(let outcome):
-            try await settle(duty, outcome)
+        } else {
+            try await ChannelFailure(store: store, duty: duty).settle(answer, by: deadline)
         }
-    }
-
-    private func settle(_ duty: ChannelDuty, _ outcome: Outcome) async throws(StoreError) {
-        let app = AppKey(
-            tenant: duty.channel.match.tenant,
-            bundle: duty.channel.bundle,
-            environment: duty.channel.environment
-        )
-        switch Disposition(outcome) {
-        case .stopApp(let reason):
-            try await store.stop(.channel, of: app, because: reason, by: deadline)
-            try await fail(duty, reason, after: .seconds(60))
-        case .checkChannel where duty.channel.state == .open:
-            // Gone already.
-            try await store.channelDeleted(duty.channel, by: deadline)
-        case .retry(let failure):
-            let delay = RetryRule.delay(after: failure, attempt: duty.attempts, isUrgent: true)
-            try await fail(duty, "APNs could not be reached, or asked to come later", after: delay)
-        case .giveUp(let reason), .checkChannel(let reason), .setTokenAside(let reason):
-            try await fail(duty, reason, after: .seconds(300))
-        case .accepted, .removeToken:
-            try await fail(duty, "unreadable answer", after: .seconds(300))
-        }
-    }
-
-    private func fail(_ duty: ChannelDuty, _ reason: String, after delay: Duration) async throws(StoreError) {
-        try await store.channelFailed(duty.channel, retryAfter: delay, error: reason, by: deadline)
     }
 
     // MARK: - Old rows
@@ -201,6 +189,7 @@ package final class Housekeeper: Sendable {
             for sentence in (try? await books.check(store, by: deadline)) ?? [] {
                 configuration.report?("counts do not add up: \(sentence)")
             }
+            try? await store.pruneChannelIDs(by: deadline)
             while let count = try? await store.pruneEvents(limit: 5000, by: deadline), count == 5000 {}
             try? await Task.sleep(for: configuration.pruning)
         }

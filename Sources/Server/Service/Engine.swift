@@ -14,12 +14,13 @@ struct Engine: Sendable {
     private let store: Store
     private let conninfo: String
     private let loops: [EventLoop]
+    /// For an admin's calls too, in every process.
+    let channels: ChannelManagement
     /// Nil in a process that takes neither part.
     private let sending: Sending?
 
     private struct Sending: Sendable {
         let pool: SenderPool
-        let channels: ChannelManagement
         let dispatcher: Dispatcher?
         let housekeeper: Housekeeper?
     }
@@ -32,21 +33,20 @@ struct Engine: Sendable {
         self.store = store
         self.conninfo = conninfo
         self.loops = loops
+        let configuration = try Self.poolConfiguration(settings, loops)
+        let tokens = StoredProviderTokens(store: store)
+        channels = ChannelManagement(configuration: configuration, providerTokens: tokens)
         guard !settings.roles.isDisjoint(with: [.dispatch, .housekeeping]) else {
             sending = nil
             return
         }
-        let configuration = try Self.poolConfiguration(settings, loops)
         var dispatching = DispatchConfiguration(owner: name)
         dispatching.report = { Self.complain("dispatching waits: \($0)") }
         var housekeeping = Housekeeper.Configuration()
         housekeeping.report = { Self.complain($0) }
-        let tokens = StoredProviderTokens(store: store)
         let pool = SenderPool(configuration: configuration, providerTokens: tokens)
-        let channels = ChannelManagement(configuration: configuration, providerTokens: tokens)
         sending = Sending(
             pool: pool,
-            channels: channels,
             dispatcher: settings.roles.contains(.dispatch)
                 ? Dispatcher(
                     store: store,
@@ -89,7 +89,7 @@ struct Engine: Sendable {
     /// Closes the connections to APNs: what is still under way ends as unknown, and is sent again by whoever claims it.
     func close() async {
         await sending?.pool.drain(by: .now)
-        await sending?.channels.close()
+        await channels.close()
     }
 
     private func listen() async {

@@ -26,9 +26,61 @@ extension Command {
             "the tenant's channels, of all its matches",
             columns: [
                 .init("CHANNEL", "channel_id"), .init("MATCH", "match"), .init("ENVIRONMENT", "environment"),
-                .init("CADENCE", "cadence"), .init("STATE", "state"), .init("LAST ERROR", "last_error"),
+                .init("CADENCE", "cadence"), .init("STATE", "state"), .init("REPLACED", "replaced_at"),
+                .init("LAST ERROR", "last_error"),
             ],
             example: "touchline channel list"
         ) { _ in "/v1/channels" },
+        AdminCommand.one(
+            "channel create",
+            "make a match's channels now, whatever the app's lead",
+            arguments: [Argument("MATCH", "its id")],
+            options: [Option("--environment", "ENV", "sandbox or production; else both")],
+            example: "touchline channel create worldcup-2022/64 --environment production"
+        ) { invocation in
+            .init(
+                method: "POST",
+                path: "/v1/channels",
+                body: .members([
+                    ("match", .string(invocation.words[0])),
+                    ("environment", AdminCommand.text("--environment", invocation)),
+                ])
+            )
+        },
+        AdminCommand.one(
+            "channel delete",
+            "delete a channel that no live match needs",
+            arguments: [Argument("CHANNEL", "its id, as the list shows it")],
+            example: "touchline channel delete 8KqTm2vBEe+AQAAAAAAAAA=="
+        ) { invocation in .init(method: "DELETE", path: AdminCommand.path("channels", invocation.words[0])) },
+        Command(
+            "channel audit",
+            "compare the channels that were made with those that APNs lists",
+            options: [
+                Option("--bundle", "BUNDLE", "only of this app"),
+                Option("--environment", "ENV", "only in sandbox, or production"),
+                Option("--delete", "LIST", "delete these orphaned ones, split by commas"),
+                APIOptions.json,
+            ] + APIOptions.all,
+            details: """
+                orphaned  made here, still at APNs, and no match's any more
+                lost      a match's channel that APNs does not have; a live match gets another
+                foreign   not made here, and never touched
+                Nothing is deleted but what --delete names.
+                """,
+            example: "touchline channel audit --bundle com.acme.scores"
+        ) { invocation throws(Failure) in
+            let doomed = invocation.value("--delete")?.split(separator: ",").map { JSONOutput.string(String($0)) }
+            let answer = try await APIOptions.client(invocation).send(
+                "POST",
+                "/v1/channels/audit",
+                .members([
+                    ("bundle", AdminCommand.text("--bundle", invocation)),
+                    ("environment", AdminCommand.text("--environment", invocation)),
+                    ("delete", doomed.map { .array($0) }),
+                ])
+            )
+            try ChannelAuditView(invocation).show(answer)
+        },
     ]
 }

@@ -35,6 +35,7 @@ struct EngineFixture: Sendable {
         var lease = Duration.seconds(10)
         var pageSize = 10
         var dispatches = true
+        var keepsHouse = true
     }
 
     static func run(_ options: Options = Options(), _ body: (EngineFixture) async throws -> Void) async throws {
@@ -46,7 +47,7 @@ struct EngineFixture: Sendable {
             let housekeeper = Housekeeper(store: store, channels: engine.channels, bell: engine.bell)
             try await withThrowingDiscardingTaskGroup { group in
                 if options.dispatches { group.addTask { await engine.dispatcher.run() } }
-                group.addTask { await housekeeper.run() }
+                if options.keepsHouse { group.addTask { await housekeeper.run() } }
                 let outcome: Result<Void, any Error>
                 do {
                     try await body(engine)
@@ -110,6 +111,13 @@ struct EngineFixture: Sendable {
     /// Another process's, on the same database; nobody rings for it.
     func successor(_ options: Options) -> Dispatcher {
         Self.dispatcher(options, "successor", store, pool, channels, WorkBell(name: "successor"))
+    }
+
+    /// The same, with what differs in its configuration.
+    func successor(_ options: Options, _ change: (inout DispatchConfiguration) -> Void) -> Dispatcher {
+        var configuration = Self.configuration(options, "successor")
+        change(&configuration)
+        return Dispatcher(store: store, pool: pool, channels: channels, bell: bell, configuration: configuration)
     }
 
     /// Another process's dispatcher, with connections of its own and a source of provider tokens of the test's.
