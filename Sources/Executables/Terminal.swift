@@ -5,6 +5,28 @@ package enum Terminal {
     /// Whether standard error is a terminal: progress that overwrites itself goes only there.
     package static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 }
 
+    /// Columns and rows of the terminal that standard output is; nil when it is none.
+    package static var size: (columns: Int, rows: Int)? {
+        var size = winsize()
+        guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
+        // One that does not say is as terminals were.
+        let isKnown = size.ws_col > 0 && size.ws_row > 0
+        return isKnown ? (max(40, Int(size.ws_col)), max(5, Int(size.ws_row))) : (80, 24)
+    }
+
+    /// How wide a line may be: as the terminal is; for a program that reads it, no cell is cut.
+    package static var width: Int { size?.columns ?? .max }
+
+    /// Fills the screen that ``openScreen()`` gave with lines that fit it.
+    package static func draw(_ lines: [String]) {
+        write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J", to: STDOUT_FILENO)
+    }
+
+    /// Goes to a screen of its own, without a cursor; what stood on the terminal comes back with ``closeScreen()``.
+    package static func openScreen() { write("\u{1B}[?1049h\u{1B}[?25l", to: STDOUT_FILENO) }
+
+    package static func closeScreen() { write("\u{1B}[?25h\u{1B}[?1049l", to: STDOUT_FILENO) }
+
     /// For people and programs: results.
     package static func print(_ text: String, terminator: String = "\n") { write(text + terminator, to: STDOUT_FILENO) }
 

@@ -53,8 +53,8 @@ extension Store {
         )
     }
 
-    /// Marks everything of an app that is behind as due, channels that could not be made included: after a pause, a stop or
-    /// a new credential.
+    /// Marks everything of an app that is behind as due, single phones and channels that could not be made included: after a
+    /// pause, a stop or a new credential.
     package func markBehind(_ app: AppKey, by deadline: ContinuousClock.Instant) async throws(StoreError) {
         let key: [PGValue] = [.text(app.tenant), .text(app.bundle), .text(app.environment.rawValue)]
         let targets = PGStatement(
@@ -76,6 +76,16 @@ extension Store {
             """,
             key
         )
-        _ = try await pipeline([targets, channels], by: deadline)
+        // While nothing may go, they are put off by a minute at a time.
+        let stragglers = PGStatement(
+            """
+            UPDATE stragglers s SET due_at = clock_timestamp()
+            FROM matches m
+            WHERE m.tenant_id = $1 AND m.bundle = $2 AND s.tenant_id = m.tenant_id AND s.match_id = m.match_id
+              AND s.environment = $3 AND s.due_at > clock_timestamp()
+            """,
+            key
+        )
+        _ = try await pipeline([targets, channels, stragglers], by: deadline)
     }
 }

@@ -51,5 +51,5 @@ extension Command {
     /// Every command, in the order of the help.
     static let all: [Command] =
         [.serve, .migrate, .demo, .doctor, .replay, .explain] + pushes + [.completions, .manual, .complete]
-        + tenants + keys + [.keyBootstrap] + apps + types + matches + events + activities + channels
+        + tenants + keys + [.keyBootstrap] + apps + types + matches + events + activities + channels + pauses
 }

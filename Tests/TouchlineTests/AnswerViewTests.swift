@@ -18,7 +18,7 @@ struct AnswerViewTests {
             Issue.record("no object")
             return
         }
-        let lines = AnswerView.text(of: members).split(separator: "\n").map(String.init)
+        let lines = AnswerView.text(of: members, width: 80).split(separator: "\n").map(String.init)
         #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)")
         let words = Set(lines.map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") })
         for line in [

@@ -13,7 +13,10 @@ struct CompletionTests {
     func offers() {
         #expect(after("").contains("serve"))
         #expect(after("").filter { $0 == "match" }.count == 1)
-        #expect(after("match") == ["create", "list", "show", "deliveries", "change", "delete"])
+        #expect(
+            Set(after("match")).isSuperset(of: ["create", "list", "show", "delete"])
+                && after("match").contains("resume")
+        )
         #expect(after("match show").contains("--json"))
         #expect(!after("match show --json").contains("--json"))
     }
@@ -47,9 +50,17 @@ struct HelpTests {
 
 @Suite("A table")
 struct TableTests {
+    @Test("cuts nothing for a program that reads it")
+    func whole() {
+        let name = String(repeating: "x", count: 200)
+        var table = Table(["NAME"])
+        table.add([name])
+        #expect(table.text == "NAME\n\(name)")
+    }
+
     @Test("fits 80 columns: the widest cells give way")
     func fits() {
-        var table = Table(["NAME", "N"], rightAligned: [1])
+        var table = Table(["NAME", "N"], rightAligned: [1], width: 80)
         table.add([String(repeating: "x", count: 200), "1"])
         table.add(["two\nlines", "22"])
         let lines = table.text.split(separator: "\n")

@@ -58,20 +58,17 @@ struct AnswerView: Sendable {
 
     /// A line for each member, one for each of an object within: `pacing.frequent.gap_seconds  5`. What is too long goes
     /// on below itself.
-    static func text(of members: [JSONMember]) -> String {
+    static func text(of members: [JSONMember], width columns: Int = Terminal.width) -> String {
         let flat = members.flatMap { Self.flat($0.name, $0.value) }
         let width = flat.map(\.name.count).max() ?? 0
         return flat.flatMap { name, value in
             let padding = String(repeating: " ", count: width - name.count)
-            let lines = Self.lines(value).flatMap { Self.wrapped($0, to: Self.columns - width - 2) }
+            let lines = Self.lines(value).flatMap { Self.wrapped($0, to: columns - width - 2) }
             return lines.enumerated().map { index, line in
                 (index == 0 ? name + padding : String(repeating: " ", count: width)) + "  " + line
             }
         }.joined(separator: "\n")
     }
-
-    /// The width of a terminal.
-    private static let columns = 80
 
     /// Members of objects by their path. A content state, and whatever else is the tenant's own, stays one piece.
     private static func flat(_ name: String, _ value: JSONValue) -> [(name: String, value: JSONValue)] {

@@ -37,7 +37,8 @@ extension Command {
             "the tenant's apps",
             columns: [
                 .init("BUNDLE", "bundle"), .init("ENVIRONMENT", "environment"), .init("CHANNELS", "channels"),
-                .init("TOKENS STOPPED", "stopped.tokens"), .init("CHANNELS STOPPED", "stopped.channels"),
+                .init("PAUSED", "paused"), .init("TOKENS STOPPED", "stopped.tokens"),
+                .init("CHANNELS STOPPED", "stopped.channels"),
             ],
             example: "touchline app list"
         ) { _ in "/v1/apps" },

@@ -1,15 +1,18 @@
-/// Rows for people, in columns that fit a terminal of 80.
+internal import Executables
+
+/// Rows for people, in columns that fit the terminal.
 struct Table: Sendable {
     let headers: [String]
     private(set) var rows: [[String]] = []
     /// The columns whose cells stand right: numbers.
     var rightAligned: Set<Int>
 
-    private static let width = 80
+    private let width: Int
     private static let gap = "  "
 
-    init(_ headers: [String], rightAligned: Set<Int> = []) {
+    init(_ headers: [String], rightAligned: Set<Int> = [], width: Int = Terminal.width) {
         self.headers = headers
+        self.width = width
         self.rightAligned = rightAligned
     }
 
@@ -37,7 +40,7 @@ struct Table: Sendable {
     /// As wide as the widest cell; when that is too much together, the widest columns give way.
     private var widths: [Int] {
         var widths = headers.indices.map { column in ([headers] + rows).map { $0[column].count }.max() ?? 0 }
-        let room = Self.width - Self.gap.count * (headers.count - 1)
+        let room = width - Self.gap.count * (headers.count - 1)
         while widths.reduce(0, +) > room, let widest = widths.max(), widest > 4,
             let column = widths.lastIndex(of: widest)
         {
