@@ -6,7 +6,7 @@ internal import PostgreSQL
 package struct MatchState: Sendable {
     package let key: MatchKey
     /// The database's clock when this was read.
-    package let now: Moment
+    package private(set) var now: Moment
     package let head: MatchHead
     package let bundle: BundleID
     /// JSON, as it came.
@@ -36,6 +36,13 @@ package struct MatchState: Sendable {
         var copy = self
         copy.stampedVersion = head.version
         copy.lastStamp = stamp
+        return copy
+    }
+
+    /// As it will be at `moment`, if nothing else comes: what is composed of it would go out then, with this stamp.
+    package func foreseen(at moment: Moment, stamp: Int64) -> MatchState {
+        var copy = stamped(stamp)
+        copy.now = moment
         return copy
     }
 }

@@ -108,7 +108,8 @@ extension Store {
         return answers
     }
 
-    private static func statement(_ incoming: IncomingEvent, tenant: TenantID, endHold: Duration) -> PGStatement {
+    /// One event's acceptance; its row has the answer and the version.
+    static func statement(_ incoming: IncomingEvent, tenant: TenantID, endHold: Duration) -> PGStatement {
         let event = incoming.event
         return PGStatement(
             """
@@ -128,7 +129,8 @@ extension Store {
 }
 
 extension EventAnswer {
-    fileprivate init(_ row: PGRow) {
+    /// The row of ``Store/statement(_:tenant:endHold:)``.
+    init(_ row: PGRow) {
         let answer = row.text(0)
         let version = row.optionalInt(1) ?? 0
         let replayed = answer.hasSuffix("_replayed")

@@ -131,6 +131,7 @@ extension API {
                             "environment": .string(channel.environment.rawValue),
                             "cadence": .string(channel.cadence.rawValue),
                             "state": .string(channel.state.rawValue), "channel_id": .string(channel.channel?.text),
+                            "last_error": .string(channel.lastError),
                         ]
                     }
                 )

@@ -53,6 +53,9 @@ extension API {
         Route("POST /v1/matches/{match}/events", .tenant([.admin, .feed])) { api, call in
             try await api.postEvent(call)
         },
+        Route("POST /v1/matches/{match}/preview", .tenant([.admin, .feed, .read])) { api, call in
+            try await api.previewEvent(call)
+        },
         Route("GET /v1/matches/{match}/events", .tenant([.admin, .feed, .read])) { api, call in
             try await api.listEvents(call)
         },

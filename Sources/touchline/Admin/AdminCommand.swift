@@ -54,6 +54,7 @@ enum AdminCommand {
         options: [Option] = [],
         details: String = "",
         example: String,
+        examples: [Command.Example] = [],
         call: @escaping @Sendable (Invocation) throws(Failure) -> Call
     ) -> Command {
         Command(
@@ -62,7 +63,8 @@ enum AdminCommand {
             arguments: arguments,
             options: options + [APIOptions.json] + APIOptions.all,
             details: details,
-            example: example
+            example: example,
+            examples: examples
         ) { invocation throws(Failure) in
             let call = try call(invocation)
             let answer = try await APIOptions.client(invocation).send(call.method, call.path, call.body)

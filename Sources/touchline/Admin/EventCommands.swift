@@ -7,35 +7,36 @@ extension Command {
             "event send",
             "post an event of a match, as a feed does",
             arguments: [Argument("MATCH", "its id")],
-            options: [
-                Option("--id", "ID", isRequired: true, "the feed's own; the same id again changes nothing"),
-                Option("--kind", "KIND", default: "update", "update, correction, heartbeat or end"),
-                Option("--importance", "HOW", "routine or key"),
-                Option("--content-state", "JSON|@FILE", "the match's new state"),
-                Option("--sequence", "N", "the feed's own order"),
-                Option("--occurred-at", "TIME", "RFC 3339, when it happened"),
-                Option("--alert-title", "TEXT", "with --alert-body: shown as a notification"),
-                Option("--alert-body", "TEXT", "with --alert-title"),
-                Option("--stale-after", "SECONDS", "when this state is stale"),
-                Option("--dismiss-after", "SECONDS", "with --kind end: when the card goes"),
-            ],
-            example: #"touchline event send final --id 21 --importance key --content-state '{"home":1,"away":0}'"#
+            options: EventOptions.all,
+            details: """
+                The event is made of the options, or stands in a file as the API takes it; options replace what the file \
+                says. It is sent again as it is, without harm, when the answer was lost.
+                """,
+            example: #"touchline event send final --id 21 --importance key --content-state '{"home":1,"away":0}'"#,
+            examples: [.init("The whole event from a file", "touchline event send final --file goal.json --id 22")]
         ) { invocation throws(Failure) in
             .init(
                 method: "POST",
                 path: AdminCommand.path("matches", invocation.words[0], "events"),
-                body: .members([
-                    ("id", .string(try invocation.required("--id"))),
-                    ("kind", AdminCommand.text("--kind", invocation)),
-                    ("sequence", try AdminCommand.number("--sequence", invocation)),
-                    ("occurred_at", AdminCommand.text("--occurred-at", invocation)),
-                    ("importance", AdminCommand.text("--importance", invocation)),
-                    ("content_state", try AdminCommand.json("--content-state", invocation)),
-                    ("alert", try alert(invocation)),
-                    ("stale_after", try AdminCommand.number("--stale-after", invocation)),
-                    ("dismiss_after", try AdminCommand.number("--dismiss-after", invocation)),
-                ])
+                body: try EventOptions.body(invocation)
             )
+        },
+        Command(
+            "event preview",
+            "show what an event would send, byte for byte; nothing is sent",
+            arguments: [Argument("MATCH", "its id")],
+            options: EventOptions.all + [APIOptions.json] + APIOptions.all,
+            details: """
+                Takes what `event send` takes, checks it in the same way, and shows each push: to whom, when by the pacing of \
+                this moment, with which headers and payload, and its size beside APNs' limit. Stamps are those of now.
+                """,
+            example: #"touchline event preview final --importance key --content-state '{"home":2,"away":0}'"#
+        ) { invocation throws(Failure) in
+            let path = AdminCommand.path("matches", invocation.words[0], "preview")
+            let body = try EventOptions.body(invocation, defaultID: "preview")
+            let answer = try await APIOptions.client(invocation).send("POST", path, body)
+            if invocation.isOn("--json") { return Terminal.print(answer.text) }
+            Terminal.print(try answer.decode(PreviewView.self).text)
         },
         AdminCommand.list(
             "event list",
@@ -48,14 +49,6 @@ extension Command {
             example: "touchline event list worldcup-2022/64"
         ) { invocation in AdminCommand.path("matches", invocation.words[0], "events") },
     ]
-
-    private static func alert(_ invocation: Invocation) throws(Failure) -> JSONOutput? {
-        switch (invocation.value("--alert-title"), invocation.value("--alert-body")) {
-        case (nil, nil): return nil
-        case (let title?, let body?): return ["title": .string(title), "body": .string(body), "sound": "default"]
-        default: throw Failure(.wrongUse, "--alert-title and --alert-body go together")
-        }
-    }
 
     static let activities: [Command] = [
         AdminCommand.one(
