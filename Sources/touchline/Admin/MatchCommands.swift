@@ -14,6 +14,7 @@ extension Command {
                 Option("--type", "TYPE", isRequired: true, "its activity type"),
                 Option("--kickoff-at", "TIME", isRequired: true, "RFC 3339: 2026-07-19T19:00:00Z"),
                 Option("--content-state", "JSON|@FILE", "the first one"),
+                Option("--attributes", "JSON|@FILE", "what does not change while it is played"),
                 Option("--topics", "LIST", "split by commas: team:arg,competition:wc-2026"),
                 Option("--status", "STATUS", "scheduled, postponed or abandoned"),
             ],
@@ -30,10 +31,12 @@ extension Command {
                     ("kickoff_at", .string(try invocation.required("--kickoff-at"))),
                     ("topics", topics.map { .array($0) }),
                     ("content_state", try AdminCommand.json("--content-state", invocation)),
+                    ("attributes", try AdminCommand.json("--attributes", invocation)),
                     ("status", AdminCommand.text("--status", invocation)),
                 ])
             )
         },
+        matchImport,
         AdminCommand.list(
             "match list",
             "the tenant's matches",
@@ -74,6 +77,7 @@ extension Command {
                 guard error.kind == .notAllowed else { throw error }
             }
         },
+        matchWatch,
         AdminCommand.list(
             "match deliveries",
             "what became of a match's pushes",

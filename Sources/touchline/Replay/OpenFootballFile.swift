@@ -49,6 +49,10 @@ struct OpenFootballFile: Decodable, Sendable {
 /// One match of such a file.
 struct OpenFootballMatch: Decodable, Sendable {
     let round: String?
+    /// `2026-06-11`.
+    let date: String?
+    /// `19:00`, or `20:00 UTC-6`.
+    let time: String?
     let home: String
     let away: String
     /// None: not played yet.
@@ -107,6 +111,8 @@ struct OpenFootballMatch: Decodable, Sendable {
 
     init(round: String?, home: String, away: String, score: Score?, homeGoals: [Goal], awayGoals: [Goal]) {
         self.round = round
+        date = nil
+        time = nil
         self.home = home
         self.away = away
         self.score = score
@@ -117,6 +123,8 @@ struct OpenFootballMatch: Decodable, Sendable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         round = try container.decodeIfPresent(String.self, forKey: .round)
+        date = try container.decodeIfPresent(String.self, forKey: .date)
+        time = try container.decodeIfPresent(String.self, forKey: .time)
         home = try container.decode(Team.self, forKey: .team1).name
         away = try container.decode(Team.self, forKey: .team2).name
         score = try Self.score(decoder)
@@ -164,5 +172,5 @@ struct OpenFootballMatch: Decodable, Sendable {
         private enum CodingKeys: String, CodingKey { case name }
     }
 
-    private enum CodingKeys: String, CodingKey { case round, team1, team2, score, goals1, goals2 }
+    private enum CodingKeys: String, CodingKey { case round, date, time, team1, team2, score, goals1, goals2 }
 }

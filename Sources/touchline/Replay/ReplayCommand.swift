@@ -33,7 +33,7 @@ extension Command {
         let simulator = try invocation.value("--simulator").map { url throws(Failure) in
             SimulatorClient(api: try APIClient.connecting(to: url, key: nil, patience: .seconds(5)))
         }
-        let app = try await chooseApp(
+        let app = try await KnownApp.choose(
             bundle: invocation.value("--bundle"),
             environment: invocation.value("--environment"),
             api: api
@@ -83,36 +83,5 @@ extension Command {
         }
         guard !entries.isEmpty else { throw Failure(.failed, "the files hold no match that was played") }
         return entries
-    }
-
-    private struct App: Decodable {
-        let bundle: String
-        let environment: String
-    }
-
-    private struct Apps: Decodable { let items: [App] }
-
-    private static func chooseApp(
-        bundle: String?,
-        environment: String?,
-        api: APIClient
-    ) async throws(Failure) -> App {
-        let known: Apps = try await api.send("GET", "/v1/apps?limit=100").decode()
-        let apps = known.items
-            .filter { (bundle == nil || $0.bundle == bundle) && (environment == nil || $0.environment == environment) }
-        let bundles = Set(apps.map(\.bundle)).sorted()
-        guard let first = bundles.first else {
-            throw Failure(
-                .notFound,
-                "there is no app\(bundle.map { " “\($0)”" } ?? "")\(environment.map { " in \($0)" } ?? "")",
-                hint: "touchline app set BUNDLE ENVIRONMENT --team-id … --key-id … --p8 FILE"
-            )
-        }
-        guard bundles.count == 1 else {
-            throw Failure(.wrongUse, "which app? --bundle \(bundles.joined(separator: ", or --bundle "))")
-        }
-        let environments = apps.filter { $0.bundle == first }.map(\.environment)
-        let chosen = environments.contains("production") ? "production" : environments[0]
-        return App(bundle: first, environment: chosen)
     }
 }

@@ -1,0 +1,131 @@
+internal import Core
+internal import Executables
+
+/// Brings the service's matches to what a file says: makes those that are missing, changes those that differ.
+struct FixtureImport: Sendable {
+    let api: APIClient
+    let bundle: String
+    /// Nothing is made or changed: what would be is counted.
+    var isDry = false
+    /// Calls at the same time.
+    var callsAtOnce = 16
+
+    /// What became of one fixture.
+    enum Outcome: Sendable {
+        case created(warnings: [String])
+        case changed(warnings: [String])
+        case unchanged
+        /// The service's own words.
+        case refused(Failure)
+    }
+
+    /// A match as the service lists it.
+    struct Known: Sendable {
+        let json: JSONValue
+
+        /// Whether putting `fixture` would change nothing. Of a match that has had events, the first state is of the past.
+        func isAlready(_ fixture: Fixture) -> Bool {
+            let hasBegun = json.member("version")?.rawJSON.text != "0"
+            for name in Fixture.names {
+                let wanted = fixture.value(name).flatMap { try? JSONScanner.decode($0.bytes) }
+                let found = json.member(name)
+                switch name {
+                case "kickoff_at":
+                    guard time(wanted) == time(found) else { return false }
+                case "content_state", "status":
+                    if name == "content_state", hasBegun { continue }
+                    guard let wanted else { continue }
+                    guard wanted.rawJSON == found?.rawJSON else { return false }
+                case "topics":
+                    guard (wanted?.rawJSON.text ?? "[]") == (found?.rawJSON.text ?? "[]") else { return false }
+                default:
+                    guard wanted?.rawJSON == found?.rawJSON else { return false }
+                }
+            }
+            return true
+        }
+
+        private func time(_ value: JSONValue?) -> Timestamp? {
+            guard case .string(let text)? = value?.content else { return nil }
+            return Timestamp(text)
+        }
+    }
+
+    /// Imports all, and tells `progress` how many are done.
+    ///
+    /// Throws a ``Failure`` when the service does not answer, or the key may not do it; what was done by then stays done, and
+    /// the same import goes on from there.
+    func run(
+        _ fixtures: [Fixture],
+        progress: @escaping @Sendable (Int) -> Void
+    ) async throws(Failure) -> [Outcome] {
+        let known = try await known()
+        let slots = Slots(callsAtOnce)
+        let result = await withTaskGroup(of: (Int, Result<Outcome, Failure>).self) {
+            group -> Result<[Outcome], Failure> in
+            for (index, fixture) in fixtures.enumerated() {
+                group.addTask {
+                    do throws(Failure) {
+                        let outcome = try await slots.run { () async throws(Failure) in
+                            try await put(fixture, known[fixture.match])
+                        }
+                        return (index, .success(outcome))
+                    } catch {
+                        return (index, .failure(error))
+                    }
+                }
+            }
+            var outcomes: [(Int, Outcome)] = []
+            var ending: Failure?
+            for await (index, result) in group {
+                switch result {
+                case .success(let outcome): outcomes.append((index, outcome))
+                case .failure(let failure):
+                    // What ends the import ends it now; what follows from that is no news.
+                    ending = ending ?? failure
+                    group.cancelAll()
+                }
+                progress(outcomes.count)
+            }
+            return ending.map { .failure($0) } ?? .success(outcomes.sorted { $0.0 < $1.0 }.map(\.1))
+        }
+        return try result.get()
+    }
+
+    private struct Put: Decodable { let warnings: [String]? }
+
+    private func put(_ fixture: Fixture, _ known: Known?) async throws(Failure) -> Outcome {
+        if let known, known.isAlready(fixture) { return .unchanged }
+        if isDry { return known == nil ? .created(warnings: []) : .changed(warnings: []) }
+        guard !Task.isCancelled else { throw Failure(.failed, "the import was ended") }
+        do throws(Failure) {
+            let path = AdminCommand.path("matches", fixture.match)
+            let answer = try await api.send("PUT", path, fixture.body)
+            let warnings = try answer.decode(Put.self).warnings ?? []
+            return answer.status == 201 ? .created(warnings: warnings) : .changed(warnings: warnings)
+        } catch {
+            // A refusal of this one fixture has a code; a key that may not, and an absent service, are about all of them.
+            guard error.code != nil, error.kind != .notAllowed, error.code != "unavailable" else { throw error }
+            return .refused(error)
+        }
+    }
+
+    /// The bundle's matches by id.
+    private func known() async throws(Failure) -> [String: Known] {
+        var known: [String: Known] = [:]
+        var after: String?
+        repeat {
+            var path = "/v1/matches?limit=1000&bundle=\(ServiceURL.segment(bundle))"
+            if let after { path += "&after=\(ServiceURL.segment(after))" }
+            let answer = try await api.send("GET", path)
+            guard let page = try? JSONScanner.decode(answer.body),
+                case .array(let items)? = page.member("items")?.content
+            else { throw Failure(.failed, "the service answered something unexpected: \(answer.text.prefix(200))") }
+            for item in items {
+                if case .string(let id)? = item.member("match")?.content { known[id] = Known(json: item) }
+            }
+            after = if case .string(let next)? = page.member("next")?.content { next } else { nil }
+        } while after != nil
+        return known
+    }
+}

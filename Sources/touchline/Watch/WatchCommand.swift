@@ -1,0 +1,138 @@
+internal import Core
+internal import EventLoop
+internal import Executables
+internal import FoundationEssentials
+import Glibc
+
+extension Command {
+    static let matchWatch = Command(
+        "match watch",
+        "watch a match live: its score, its version, and where its pushes are",
+        arguments: [Argument("MATCH", "its id")],
+        options: [
+            Option("--interval", "SECONDS", default: "1", "between two looks"),
+            Option("--once", "look once, and end"),
+            Option("--json", "a line of JSON for each change"),
+        ] + APIOptions.all,
+        details: """
+            On a terminal it fills the screen, until Ctrl-C or until the match has ended and every phone has its end. Elsewhere \
+            it prints a line for each change. TAKEN is what APNs accepted, GONE are phones that deleted the app, FAILED what was \
+            refused or given up, WAIT what is still to come.
+            """,
+        example: "touchline match watch worldcup-2022/64"
+    ) { invocation throws(Failure) in
+        try await MatchWatch(
+            api: APIOptions.client(invocation),
+            match: invocation.words[0],
+            interval: .seconds(try invocation.integer("--interval", in: 1...3_600) ?? 1),
+            isOnce: invocation.isOn("--once"),
+            asJSON: invocation.isOn("--json")
+        ).run()
+    }
+}
+
+/// Looks at a match again and again, and shows what changed.
+struct MatchWatch: Sendable {
+    let api: APIClient
+    let match: String
+    let interval: Duration
+    let isOnce: Bool
+    let asJSON: Bool
+
+    /// Until the match is over, or somebody interrupts.
+    func run() async throws(Failure) {
+        // What is wrong with the first look is told as any command tells it.
+        let first = try await look()
+        let hasScreen = Terminal.size != nil && !asJSON && !isOnce
+        if isOnce || (first.isOver && !hasScreen) { return show(first, before: nil, hasScreen: false) }
+        let signals: AsyncStream<Int32>
+        do throws(EventLoopError) {
+            signals = try SignalWatcher.start([SIGINT, SIGTERM, SIGHUP], on: EventLoop(name: "signals"))
+        } catch {
+            throw Failure(.failed, "no event loop: \(error)")
+        }
+        if hasScreen { Terminal.openScreen() }
+        // Whoever presses Ctrl-C has seen enough: that is how it ends, at once, and no failure.
+        let interrupts = Task {
+            for await signal in signals {
+                if hasScreen { Terminal.closeScreen() }
+                exit(signal == SIGINT ? 0 : 128 + signal)
+            }
+        }
+        let last = await follow(first, hasScreen: hasScreen)
+        interrupts.cancel()
+        if hasScreen {
+            Terminal.closeScreen()
+            Terminal.print(last.line)
+        }
+    }
+
+    private func follow(_ first: WatchedMatch, hasScreen: Bool) async -> WatchedMatch {
+        var newest = first
+        show(first, before: nil, hasScreen: hasScreen)
+        while !newest.isOver {
+            try? await Task.sleep(for: interval)
+            do throws(Failure) {
+                let next = try await look()
+                show(next, before: newest, hasScreen: hasScreen)
+                newest = next
+            } catch {
+                // A service that is started again is worth waiting for.
+                if hasScreen {
+                    draw(newest, note: error.message)
+                } else {
+                    Terminal.complain("\(error.message); trying again")
+                }
+            }
+        }
+        return newest
+    }
+
+    private func look() async throws(Failure) -> WatchedMatch {
+        let path = AdminCommand.path("matches", match)
+        let answer = try await api.send("GET", path, timeout: .seconds(10))
+        do throws(Failure) {
+            let deliveries = try await api.send("GET", "\(path)/deliveries", timeout: .seconds(10))
+            return try WatchedMatch(match: answer, deliveries: deliveries)
+        } catch {
+            // A key of the role `app` may see the match, but not its deliveries.
+            guard error.kind == .notAllowed else { throw error }
+            return try WatchedMatch(match: answer, deliveries: nil)
+        }
+    }
+
+    private func show(_ match: WatchedMatch, before: WatchedMatch?, hasScreen: Bool) {
+        if hasScreen { return draw(match, note: nil) }
+        guard match != before else { return }
+        Terminal.print(asJSON ? match.json.text : "\(now)  \(match.line)")
+    }
+
+    private func draw(_ match: WatchedMatch, note: String?) {
+        let size = Terminal.size ?? (80, 24)
+        let foot = note.map { "\($0); trying again" } ?? "Ctrl-C ends"
+        let lines = match.lines(width: size.columns, now: now).prefix(size.rows - 1)
+        Terminal.draw(lines + [String(foot.prefix(size.columns))])
+    }
+
+    private var now: String { Date.now.formatted(.iso8601) }
+}
+
+extension WatchedMatch {
+    fileprivate var json: JSONOutput {
+        [
+            "match": .string(match), "status": .string(status), "version": .int(version), "paused": .bool(isPaused),
+            "content_state": (try? JSONScanner.decode(Array(contentState.utf8))).map { .raw($0.rawJSON) } ?? .null,
+            "targets": .array(
+                turns.map { turn in
+                    [
+                        "target": .string(turn.kind), "environment": .string(turn.environment),
+                        "cadence": .string(turn.cadence), "versions": .array(turn.versions.map { .int($0) }),
+                        "state": .string(turn.state), "accepted": .int(turn.accepted), "removed": .int(turn.removed),
+                        "failed": .int(turn.failed), "waiting": .int(turn.waiting),
+                    ]
+                }
+            ),
+            "waiting": .int(waiting), "failed": .int(failed), "errors": .array(errors.map { .string($0) }),
+        ]
+    }
+}

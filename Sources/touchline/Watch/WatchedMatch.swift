@@ -1,0 +1,158 @@
+internal import Core
+internal import Executables
+
+/// A match at one moment, as `match watch` shows it: its state, and what became of its newest versions.
+struct WatchedMatch: Equatable, Sendable {
+    /// The newest line of a target, as `deliveries` has it.
+    struct Turn: Equatable, Sendable, Decodable {
+        let target: String
+        let environment: String
+        let cadence: String
+        let shard: Int
+        let stragglers: Bool
+        let versions: [Int]
+        let state: String
+        let wanted: Int
+        let accepted: Int
+        let removed: Int
+        let refused: Int
+        let given_up: Int
+        let waiting: Int
+
+        var kind: String { stragglers ? "stragglers" : target }
+        var failed: Int { refused + given_up }
+        fileprivate var place: [String] { [kind, environment, cadence, "\(shard)"] }
+    }
+
+    struct Channel: Equatable, Sendable, Decodable {
+        let environment: String
+        let cadence: String
+        let state: String
+        let last_error: String?
+    }
+
+    private struct Body: Decodable {
+        let match: String
+        let status: String
+        let version: Int
+        let kickoff_at: String
+        let paused: Bool
+        let channels: [Channel]
+    }
+
+    private struct Deliveries: Decodable { let turns: [Turn] }
+
+    let match: String
+    let status: String
+    let version: Int
+    let kickoffAt: String
+    let isPaused: Bool
+    /// JSON, as it came.
+    let contentState: String
+    /// `Argentina 3–2 France`; nil where the state has no `home` and `away`.
+    let score: String?
+    let channels: [Channel]
+    /// One for each target, in the order of the service.
+    let turns: [Turn]
+
+    /// Reads the answers of `GET /v1/matches/{match}` and of its `deliveries`, if the key may see those.
+    init(match answer: APIClient.Answer, deliveries: APIClient.Answer?) throws(Failure) {
+        let body = try answer.decode(Body.self)
+        match = body.match
+        status = body.status
+        version = body.version
+        kickoffAt = body.kickoff_at
+        isPaused = body.paused
+        channels = body.channels
+        let state = (try? JSONScanner.decode(answer.body))?.member("content_state")
+        contentState = state?.rawJSON.text ?? ""
+        score = Self.score(state)
+        var newest: [[String]: Turn] = [:]
+        var order: [[String]] = []
+        for turn in try deliveries?.decode(Deliveries.self).turns ?? [] {
+            if newest[turn.place] == nil { order.append(turn.place) }
+            if let known = newest[turn.place], (known.versions.last ?? 0) > (turn.versions.last ?? 0) { continue }
+            newest[turn.place] = turn
+        }
+        turns = order.compactMap { newest[$0] }
+    }
+
+    private static func score(_ state: JSONValue?) -> String? {
+        func text(_ name: String) -> String? {
+            switch state?.member(name)?.content {
+            case .number(let digits): digits
+            case .string(let text): text
+            default: nil
+            }
+        }
+        guard let home = text("home"), let away = text("away") else { return nil }
+        let names = [text("home_name"), text("away_name")].map { $0 ?? "" }
+        var score = "\(names[0]) \(home)–\(away) \(names[1])".trimmed
+        if let clock = text("clock") ?? text("minute"), !clock.isEmpty { score += "  \(clock)" }
+        return score
+    }
+
+    /// Pushes that are still to come.
+    var waiting: Int { turns.reduce(0) { $0 + $1.waiting + ($1.state == "done" ? 0 : max(0, $1.wanted - $1.ended)) } }
+
+    /// Pushes that came to nothing.
+    var failed: Int { turns.reduce(0) { $0 + $1.failed } }
+
+    /// Nothing comes after this.
+    var isOver: Bool {
+        ["ended", "abandoned", "postponed"].contains(status) && waiting == 0
+            && turns.allSatisfy { $0.state == "done" || $0.stragglers }
+    }
+
+    /// What went wrong, a line each.
+    var errors: [String] {
+        channelErrors
+            + turns.filter { $0.failed > 0 }.map {
+                "\($0.kind) \($0.environment) \($0.cadence): \($0.refused) refused, \($0.given_up) given up"
+            }
+    }
+
+    private var channelErrors: [String] {
+        channels.compactMap { channel in
+            channel.last_error.map { "channel \(channel.environment) \(channel.cadence), \(channel.state): \($0)" }
+        }
+    }
+
+    /// For a program, or a log: one line.
+    var line: String {
+        let targets = turns.filter { !$0.stragglers }
+        let done = targets.count { $0.state == "done" }
+        return "\(match)  \(status)\(isPaused ? ", paused" : "")  version \(version)  \(score ?? contentState)  "
+            + "targets \(done)/\(targets.count)  waiting \(waiting)  errors \(failed + channelErrors.count)"
+    }
+
+    /// For a screen.
+    func lines(width: Int, now: String) -> [String] {
+        let head = "\(match)  \(status)\(isPaused ? ", PAUSED" : "")  version \(version)"
+        let space = String(repeating: " ", count: max(2, width - head.count - now.count))
+        var lines = [head + space + now, "", "  \(score ?? contentState)", "", "kick-off \(kickoffAt)"]
+        if score != nil { lines.append(contentState) }
+        lines.append("")
+        if turns.isEmpty {
+            lines.append("nothing was sent yet")
+        } else {
+            let titles = ["TARGET", "ENV", "CADENCE", "VERSIONS", "STATE", "TAKEN", "GONE", "FAILED", "WAIT"]
+            var table = Table(titles, rightAligned: [5, 6, 7, 8], width: width)
+            for turn in turns { table.add(turn.cells) }
+            lines += table.text.split(separator: "\n").map(String.init)
+        }
+        lines += ["", "waiting \(waiting), failed \(failed)"] + errors
+        return lines.map { $0.count <= width ? $0 : $0.prefix(width - 1) + "…" }
+    }
+}
+
+extension WatchedMatch.Turn {
+    fileprivate var ended: Int { accepted + removed + refused + given_up }
+
+    fileprivate var cells: [String] {
+        let range =
+            versions.first == versions.last
+            ? "\(versions.first ?? 0)" : versions.map(String.init).joined(separator: "–")
+        return [kind, environment, cadence, range, state, "\(accepted)", "\(removed)", "\(failed)", "\(waiting)"]
+    }
+}

@@ -1,0 +1,154 @@
+import Core
+import Executables
+import Foundation
+import Testing
+
+@testable import touchline
+
+@Suite("A file of fixtures")
+struct FixtureFileTests {
+    private func read(_ text: String, zone: String = "Z") -> FixtureFile {
+        FixtureFile(Array(text.utf8), FixtureFile.Defaults(stem: "cup", zone: zone))
+    }
+
+    @Test("is read as JSON lines, as a JSON list and as CSV, with the same bodies")
+    func formats() throws {
+        let lines = """
+            {"match":"a/1","kickoff_at":"2026-08-22T14:00:00+02:00","topics":["team:a","team:b"],"content_state":{"home":0,"name":"1. FC"}}
+
+            {"match":"a/2","kickoff_at":"2026-08-23T14:00:00Z"}
+            """
+        let list = "[" + lines.split(separator: "\n").joined(separator: ",\n") + "]"
+        let csv = """
+            match,kickoff_at,topics,content_state.home,content_state.name\r
+            a/1,2026-08-22T14:00:00+02:00,team:a;team:b,0,"1. FC"\r
+            a/2,2026-08-23T14:00:00Z,,,\r
+
+            """
+        for text in [lines, list, csv, "\u{FEFF}" + csv] {
+            let file = read(text)
+            #expect(file.faults == [])
+            #expect(file.fixtures.map(\.match) == ["a/1", "a/2"])
+            let first = try #require(file.fixtures.first)
+            #expect(first.value("kickoff_at")?.text == #""2026-08-22T14:00:00+02:00""#)
+            #expect(first.value("topics")?.text == #"["team:a","team:b"]"#)
+            #expect(first.value("content_state")?.text == #"{"home":0,"name":"1. FC"}"#)
+            #expect(file.fixtures[1].members.count == 1)
+        }
+        #expect(read(csv).fixtures.map(\.place) == ["line 2", "line 3"])
+        #expect(read(lines).fixtures.map(\.place) == ["line 1", "line 3"])
+    }
+
+    @Test("of CSV may have commas, quotes and line ends within quotes")
+    func quotes() {
+        let file = read("match,kickoff_at,content_state.x\na,2026-01-01T00:00:00Z,\"x, \"\"y\"\"\nz\"\nb,soon,\n")
+        #expect(file.fixtures.first?.value("content_state")?.text == #"{"x":"x, \"y\"\nz"}"#)
+        #expect(file.faults.map(\.place) == ["line 4"])
+    }
+
+    @Test("of openfootball has the ids of a replay, and kick-offs in their zones", arguments: ["matches", "rounds"])
+    func openFootball(shape: String) throws {
+        let matches = """
+            [{"date":"2026-06-11","time":"13:00 UTC-6","team1":"Mexico","team2":"South Africa"},
+             {"date":"2026-06-12","time":"9:30","team1":{"name":"Ä & Ö"},"team2":"B"}]
+            """
+        let text = shape == "matches" ? #"{"matches":\#(matches)}"# : #"{"rounds":[{"matches":\#(matches)}]}"#
+        let file = read(text, zone: "+03:00")
+        #expect(file.faults == [])
+        #expect(file.fixtures.map(\.match) == ["cup/1", "cup/2"])
+        #expect(file.fixtures[0].value("kickoff_at")?.text == #""2026-06-11T19:00:00Z""#)
+        #expect(file.fixtures[1].value("kickoff_at")?.text == #""2026-06-12T06:30:00Z""#)
+        #expect(
+            file.fixtures[0].value("topics")?.text == #"["competition:cup","team:mexico","team:south-africa"]"#
+        )
+        let state = try #require(file.fixtures[1].value("content_state")?.text)
+        #expect(state.contains(#""home_name":"Ä & Ö""#) && state.contains(#""phase":"scheduled""#))
+    }
+
+    @Test(
+        "with mistakes names each with its line",
+        arguments: [
+            ("", "line 1", "empty"),
+            (#"{"match":"a","kickoff_at":"2026-01-01T00:00:00Z"}"# + "\n{broken", "line 2", "quotes is missing"),
+            (#"{"match":"a"}"#, "line 1", "“kickoff_at” is missing"),
+            (#"[{"kickoff_at":"2026-01-01T00:00:00Z"}]"#, "match 1", "“match”"),
+            (#"[{"match":"a","kickoff_at":"tomorrow"}]"#, "match 1", "tomorrow"),
+            (#"[{"match":"a","kickoff_at":"2026-01-01T00:00:00Z","topic":[]}]"#, "match 1", "did you mean “topics”?"),
+            ("match,kickof_at\na,b", "line 1", "kickoff_at among them"),
+            ("match,kickoff_at,staus\na,2026-01-01T00:00:00Z,", "line 1", "did you mean “status”?"),
+            ("match,kickoff_at\na", "line 2", "1 cells"),
+            ("match,kickoff_at\na,2026-01-01T00:00:00Z\na,2026-01-01T00:00:00Z", "line 3", "stands in line 2 already"),
+            ("match,kickoff_at\na,\"2026", "line 2", "not closed"),
+            (#"{"matches":[{"date":"2026-06-11","time":"noon","team1":"A","team2":"B"}]}"#, "match 1", "noon"),
+            (#"{"matches":[{"team1":"A"}]}"#, "the file", "team2"),
+        ]
+    )
+    func mistakes(text: String, place: String, what: String) throws {
+        let fault = try #require(read(text).faults.first, "\(text)")
+        #expect(fault.place == place)
+        #expect(fault.what.contains(what), "\(fault.what)")
+    }
+}
+
+@Suite("An import of fixtures", .timeLimit(.minutes(10)))
+struct FixtureImportTests {
+    private static func season(_ count: Int, minute: String = "00") -> [Fixture] {
+        let lines = (1...count).map { number in
+            #"{"match":"s/\#(number)","kickoff_at":"2031-08-22T14:\#(minute):00Z","topics":["team:\#(number % 20)"],"#
+                + #""content_state":{"home":0,"away":0}}"#
+        }
+        let file = FixtureFile(Array(lines.joined(separator: "\n").utf8), FixtureFile.Defaults(stem: "s"))
+        return file.fixtures.map { fixture in
+            var fixture = fixture
+            fixture.fill("bundle", with: .string(DemoStage.bundle))
+            fixture.fill("type", with: "Plain")
+            return fixture
+        }
+    }
+
+    private func sum(_ fixtures: [Fixture], _ importer: FixtureImport) async throws -> ImportReport {
+        let outcomes = try await importer.run(fixtures) { _ in }
+        return ImportReport(fixtures: fixtures, outcomes: outcomes, isDry: importer.isDry)
+    }
+
+    @Test("makes what is missing, changes what differs, and again changes nothing")
+    func isIdempotent() async throws {
+        let services = try Workplace(in: ProcessInfo.processInfo.environment["TMPDIR"], name: "touchline-import")
+        do {
+            let apns = try await services.startSimulator().ready
+            let service = try await services.startService(apns).ready
+            let script = try #require(MatchScriptWriter.script(of: FinalOf2022.match))
+            let stage = try await DemoStage.prepare(service: service, apns: apns, script: script)
+            let importer = FixtureImport(api: stage.admin, bundle: DemoStage.bundle)
+            var dry = importer
+            dry.isDry = true
+            let season = Self.season(60)
+            #expect(try await sum(season, dry).text.contains("60 new, 0 changed, 0 as they were (nothing was done)"))
+            let first = try await sum(season, importer)
+            #expect(first.text.contains("60 new, 0 changed, 0 as they were"))
+            #expect(first.text.contains("warning: type_without_contract (60 fixtures)"))
+            #expect(try await sum(season, importer).text == "60 fixtures: 0 new, 0 changed, 60 as they were")
+            // A kick-off that moved, a match that is gone, and one that the service refuses.
+            var next = Self.season(1, minute: "30") + season.dropFirst()
+            _ = try await stage.admin.send("DELETE", "/v1/matches/s%2F2")
+            next[2].members.removeAll { $0.name == "topics" }
+            next[2].members.append(("topics", ["team:3", "team:4"]))
+            next[3].members.append(("status", "live"))
+            let second = try await sum(next, importer)
+            #expect(second.text.contains("1 new, 2 changed, 56 as they were, 1 refused"), "\(second.text)")
+            #expect(throws: Failure.self) { try second.print(asJSON: true) }
+            // A match that is under way keeps its state.
+            let event: JSONOutput = ["id": "1", "content_state": ["home": 1, "away": 0]]
+            _ = try await stage.admin.send("POST", "/v1/matches/s%2F5/events", event)
+            #expect(try await sum(season.filter { $0.match == "s/5" }, importer).text.contains("1 as they were"))
+            var feed = importer
+            feed = FixtureImport(api: stage.feed, bundle: feed.bundle)
+            let refused = await #expect(throws: Failure.self) { try await sum(Self.season(61), feed) }
+            #expect(refused?.kind == .notAllowed)
+        } catch {
+            await services.stop()
+            throw error
+        }
+        await services.stop()
+    }
+}
