@@ -56,7 +56,7 @@ struct ControlAPITests {
             #expect(
                 phone.text == #"{"phones":[{"token":"0a","environment":"production","count":1,"shows":{"home":2},"#
                     + #""stamp":2,"event":"update","stale_at":null,"ended":false,"alerts":0,"pushes":3,"#
-                    + #""dropped":{"older":0,"after_end":0,"undecodable":1,"budget":1},"repeated":0,"alert_stamps":{},"starts":[]}]}"#
+                    + #""dropped":{"older":0,"after_end":0,"undecodable":1,"budget":1},"repeated":0,"alert_stamps":{},"alert_titles":{},"starts":[]}]}"#
                     + "\n"
             )
             let other = try await bench.control("GET", "/_sim/phones?token=0b")
@@ -83,6 +83,14 @@ struct ControlAPITests {
                 let body = SimulatorBench.payload(stamp, state: state)
                 _ = try await client.answer(bench.device(TestTokens.token(0), body: body))
             }
+            let repeats = try await bench.control("GET", "/_sim/repeats").text
+            let token = TestTokens.token(0)
+            #expect(repeats.contains(#"[{"token":"\#(token)","stamp":7,"kind":"same","at":"#), "\(repeats)")
+            #expect(repeats.contains(#"{"token":"\#(token)","stamp":6,"kind":"older","at":"#), "\(repeats)")
+            #expect(repeats.contains(#"{"token":"\#(token)","stamp":7,"kind":"alert","at":"#), "\(repeats)")
+            #expect(repeats.hasSuffix("\"count\":3,\"next\":null}\n"), "\(repeats)")
+            let last = try await bench.control("GET", "/_sim/repeats?after=2&limit=1").text
+            #expect(last.hasPrefix(#"{"repeats":[{"token":"\#(token)","stamp":6"#), "\(last)")
             let start = #"{},"attributes-type":"A","attributes":{"match":1},"alert":{"title":"Off"}"#
             for stamp in 1...2 {
                 let body = SimulatorBench.payload(stamp, state: start, event: "start")
@@ -91,7 +99,7 @@ struct ControlAPITests {
             let first = try await bench.control("GET", "/_sim/phones?limit=200")
             #expect(
                 first.text.contains(
-                    #""older":1,"after_end":0,"undecodable":0,"budget":0},"repeated":1,"alert_stamps":{"7":2},"starts":[]"#
+                    #""older":1,"after_end":0,"undecodable":0,"budget":0},"repeated":1,"alert_stamps":{"7":2},"alert_titles":{"Goal":2},"starts":[]"#
                 )
             )
             #expect(first.text.contains(#""starts":[{"attributes":{"match":1},"count":2}]"#))

@@ -29,11 +29,18 @@ struct PhoneStoreTests {
     @Test("a token that nobody registered is modelled; registering it later keeps what it shows")
     func unregistered() {
         let store = PhoneStore(environment: .production)
-        #expect(!store.receive(push(5), token: [1], now: now))
+        #expect(store.receive(push(5), token: [1], now: now).order == .newer)
         store.register(token: [1], PhoneStore.Registration(), now: now)
         #expect(store.phone([1])?.stamp == 5)
         #expect(store.count == 1)
-        #expect(store.receive(push(5), token: [1], now: now), "the same stamp again is a double")
+        let since = UInt32(now)
+        #expect(store.receive(push(5), token: [1], now: now + 2).order == .same(since: since), "a double")
+        #expect(store.receive(push(4), token: [1], now: now + 3).order == .older(since: since), "too late")
+        #expect(
+            store.receive(push(5), token: [1], now: now + 4).order == .same(since: since),
+            "also behind an older one"
+        )
+        #expect(store.receive(push(6), token: [1], now: now + 5).order == .newer)
     }
 
     @Test("registering a phone whose activity ended begins a new activity")
@@ -53,7 +60,7 @@ struct PhoneStoreTests {
         let channels = ChannelStore(generator: SeededGenerator(seed: 3))
         let channel = try #require(channels.create("a.b", .sandbox, storagePolicy: 1))
         store.register(count: 500, on: channel, PhoneStore.Registration(), now: now)
-        store.receive(push(7), on: channel, now: now)
+        _ = store.receive(push(7), on: channel, now: now)
         channel.stored = StoredMessage(push: push(7), expiresAt: now + 60)
         store.register(count: 20, on: channel, PhoneStore.Registration(), now: now + 59)
         store.register(count: 3, on: channel, PhoneStore.Registration(), now: now + 60)

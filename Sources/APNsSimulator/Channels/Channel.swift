@@ -9,8 +9,8 @@ final class Channel {
     let number: Int
     /// With policy 1: the newest push, for phones that come later.
     var stored: StoredMessage?
-    /// The stamp of the push that was accepted last, to notice one that comes twice.
-    var lastStamp: Int64?
+    /// The newest stamp that was accepted, and when, to notice one that comes twice or too late.
+    private var newest: (stamp: Int64, at: UInt32)?
 
     init(id: String, bundle: String, environment: SimulatedEnvironment, storagePolicy: Int, number: Int) {
         self.id = id
@@ -18,6 +18,14 @@ final class Channel {
         self.environment = environment
         self.storagePolicy = storagePolicy
         self.number = number
+    }
+
+    /// Notes the stamp of an accepted push, and says what it is to those before.
+    func order(of stamp: Int64, now: Int64) -> StampOrder {
+        if let newest, stamp < newest.stamp { return .older(since: newest.at) }
+        if let newest, stamp == newest.stamp { return .same(since: newest.at) }
+        newest = (stamp, UInt32(clamping: now))
+        return .newer
     }
 }
 

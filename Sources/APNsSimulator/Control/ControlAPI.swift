@@ -53,6 +53,13 @@ struct ControlAPI: Sendable {
             return Self.json(
                 await service.requestsJSON(last: try target.count("last", most: RequestLog.capacity) ?? 100)
             )
+        case ("GET", "/_sim/repeats"):
+            return Self.json(
+                await service.repeatsJSON(
+                    after: try target.count("after", most: .max >> 1) ?? 0,
+                    limit: try target.count("limit", most: RepeatLog.capacity) ?? 1000
+                )
+            )
         case ("GET", "/_sim/channels"): return Self.json(await service.channelsJSON())
         case ("POST", "/_sim/credentials"): return try await addCredential(request)
         case ("PUT", "/_sim/apps"): return try await setApp(request)
@@ -69,7 +76,7 @@ struct ControlAPI: Sendable {
     private static let methods = [
         "/_sim/phones": "POST, GET and DELETE", "/_sim/summary": "GET", "/_sim/faults": "PUT, GET and DELETE",
         "/_sim/counts": "GET", "/_sim/requests": "GET", "/_sim/channels": "GET", "/_sim/credentials": "POST",
-        "/_sim/apps": "PUT", "/_sim/connections": "POST",
+        "/_sim/apps": "PUT", "/_sim/connections": "POST", "/_sim/repeats": "GET",
     ]
 
     // MARK: - Calls

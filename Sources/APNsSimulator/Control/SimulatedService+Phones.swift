@@ -47,7 +47,7 @@ extension SimulatedService {
             object.name("phones")
             object.array { array in
                 forEachPhone(filter) { phone, token, channel in
-                    Self.write(phone, token: token, channel: channel, &array)
+                    write(phone, token: token, channel: channel, &array)
                     count += 1
                 }
             }
@@ -137,7 +137,7 @@ extension SimulatedService {
         }
     }
 
-    private static func write(_ phone: Phone, token: String?, channel: String?, _ json: inout JSONWriter) {
+    private func write(_ phone: Phone, token: String?, channel: String?, _ json: inout JSONWriter) {
         json.object {
             if let token { $0.member("token", token) }
             if let channel { $0.member("channel", channel) }
@@ -162,6 +162,13 @@ extension SimulatedService {
             $0.member("repeated", phone.repeated)
             $0.name("alert_stamps")
             $0.object { for alert in phone.alertStamps { $0.member(String(alert.stamp), alert.count) } }
+            $0.name("alert_titles")
+            $0.object { object in
+                let counts = Dictionary(phone.alertStamps.map { ($0.title, $0.count) }, uniquingKeysWith: &+)
+                for (title, count) in counts.sorted(by: { $0.key < $1.key }) {
+                    object.member(payloads.titles.text(of: title), count)
+                }
+            }
             $0.name("starts")
             $0.array { array in
                 for start in phone.starts {

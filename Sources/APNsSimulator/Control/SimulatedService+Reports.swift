@@ -1,3 +1,5 @@
+import Crypto
+
 extension SimulatedService {
     var currentCounts: SimulatorCounts {
         var all = counts
@@ -52,6 +54,32 @@ extension SimulatedService {
             object.array { array in
                 for used in faults.uses { array.object { $0.member("used", used) } }
             }
+        }
+        return json.bytes
+    }
+
+    /// Accepted pushes that repeated something.
+    func repeatsJSON(after: Int, limit: Int) -> [UInt8] {
+        let page = repeats.page(after: after, limit: limit)
+        var json = JSONWriter()
+        json.object { object in
+            object.name("repeats")
+            object.array { array in
+                for entry in page.entries {
+                    array.object {
+                        switch entry.target {
+                        case .token(let token): $0.member("token", Hex.encode(token))
+                        case .channel(let id): $0.member("channel", id)
+                        }
+                        $0.member("stamp", entry.stamp)
+                        $0.member("kind", entry.kind.rawValue)
+                        $0.member("at", entry.at)
+                        $0.member("since", entry.since)
+                    }
+                }
+            }
+            object.member("count", repeats.count)
+            object.optional("next", page.next.map { Int64($0) })
         }
         return json.bytes
     }

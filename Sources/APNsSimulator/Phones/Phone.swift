@@ -11,7 +11,9 @@ struct Phone {
     private(set) var shows: ContentState?
     private var stampOrNone = Phone.none
     private var staleAtOrNone = Phone.none
-    private var lastStampOrNone = Phone.none
+    /// The newest of all accepted pushes, and when it came.
+    private var newestStampOrNone = Phone.none
+    private var newestStampAt: UInt32 = 0
     private var urgentTimes: [UInt32] = []  // UNIX seconds of the last hour's urgent pushes
     private var eventCode: UInt8 = .max
     private(set) var hasEnded = false
@@ -23,15 +25,16 @@ struct Phone {
     private(set) var alerts: UInt32 = 0
     private(set) var pushes: UInt32 = 0
     private(set) var dropped = Dropped()
-    /// Pushes with the stamp of the push before.
+    /// Pushes with the newest stamp again.
     private(set) var repeated: UInt32 = 0
-    /// By stamp, the alerts that were shown.
+    /// By stamp, the alerts that were shown; the number is that of its title.
     private(set) var alertStamps: [AlertCount] = []
     /// By attributes, the activities that were started.
     private(set) var starts: [StartCount] = []
 
     struct AlertCount: Equatable {
         let stamp: Int64
+        let title: UInt32
         var count: UInt32
     }
 
@@ -60,60 +63,70 @@ struct Phone {
 
     var event: PushPayload.Event? { PushPayload.Event(rawValue: eventCode) }
 
-    /// Notes the stamp of an accepted push; true if the push before it had the same.
-    mutating func repeats(stamp: Int64) -> Bool {
-        let isRepeated = lastStampOrNone == stamp
-        if isRepeated { repeated &+= 1 }
-        lastStampOrNone = stamp
-        return isRepeated
+    /// Notes the stamp of an accepted push, and says what it is to those before.
+    mutating func order(of stamp: Int64, now: Int64) -> StampOrder {
+        if stamp < newestStampOrNone { return .older(since: newestStampAt) }
+        if stamp == newestStampOrNone {
+            repeated &+= 1
+            return .same(since: newestStampAt)
+        }
+        newestStampOrNone = stamp
+        newestStampAt = UInt32(clamping: now)
+        return .newer
     }
 
     /// A push arrives: after the end nothing counts; an urgent one over the budget is throttled in
     /// silence; one that is older than what is shown, or does not decode, is dropped.
-    mutating func receive(_ push: PhonePush, now: Int64) {
+    ///
+    /// - Returns: Where its alert has been shown before, by its title: the stamp of that push.
+    @discardableResult
+    mutating func receive(_ push: PhonePush, now: Int64) -> Int64? {
         pushes &+= 1
         if !hasEnded, now - Int64(startedAt) > Self.lifetimeSeconds { hasEnded = true }
         guard !hasEnded else {
             dropped.afterEnd &+= 1
-            return
+            return nil
         }
         if push.isUrgent, !spendUrgent(now: now) {
             dropped.budget &+= 1
-            return
+            return nil
         }
         guard let payload = push.payload else {
             dropped.undecodable &+= 1
-            return
+            return nil
         }
         guard payload.timestamp >= stampOrNone else {
             dropped.older &+= 1
-            return
+            return nil
         }
         if let contract, !payload.decodes(as: contract) {
             dropped.undecodable &+= 1
-            return
+            return nil
         }
-        apply(payload)
+        return apply(payload)
     }
 
-    private mutating func apply(_ payload: PushPayload) {
+    private mutating func apply(_ payload: PushPayload) -> Int64? {
         if let contentState = payload.contentState { shows = contentState }
         stampOrNone = payload.timestamp
         staleAtOrNone = payload.staleDate ?? Self.none
         eventCode = payload.event.rawValue
-        if payload.hasAlert { countAlert(payload.timestamp) }
+        let shownBefore = payload.hasAlert ? countAlert(payload) : nil
         if payload.event == .start { countStart(payload) }
         if payload.event == .end { hasEnded = true }
+        return shownBefore
     }
 
-    private mutating func countAlert(_ stamp: Int64) {
+    private mutating func countAlert(_ payload: PushPayload) -> Int64? {
         alerts &+= 1
+        let before = alertStamps.last { $0.title == payload.alertTitle }?.stamp
         // What is applied has the newest stamp, or the one before again.
-        if let last = alertStamps.last, last.stamp == stamp {
+        if let last = alertStamps.last, last.stamp == payload.timestamp {
             alertStamps[alertStamps.count - 1].count &+= 1
         } else {
-            alertStamps.append(AlertCount(stamp: stamp, count: 1))
+            alertStamps.append(AlertCount(stamp: payload.timestamp, title: payload.alertTitle, count: 1))
         }
+        return before
     }
 
     private mutating func countStart(_ payload: PushPayload) {

@@ -82,30 +82,40 @@ final class PhoneStore {
     ///   - token: The token's bytes.
     ///   - isDelivered: False for a push that the service accepts and loses.
     ///   - now: UNIX seconds.
-    /// - Returns: Whether the push before it to the same token carried the same stamp.
-    func receive(_ push: PhonePush, token: [UInt8], isDelivered: Bool = true, now: Int64) -> Bool {
+    /// - Returns: What its stamp is to those that the same token got before, and the stamp with which its alert was shown
+    ///   already.
+    func receive(
+        _ push: PhonePush,
+        token: [UInt8],
+        isDelivered: Bool = true,
+        now: Int64
+    ) -> (order: StampOrder, alertBefore: Int64?) {
         let entry: Int
         if tokens.count < Self.mostTokens {
             let (found, isNew) = tokens.insert(token)
             if isNew { byToken.append(Phone(environment: environment, startedAt: now)) }
             entry = found
         } else {
-            guard let found = tokens.find(token) else { return false }
+            guard let found = tokens.find(token) else { return (.newer, nil) }
             entry = found
         }
-        if isDelivered { byToken[entry].receive(push, now: now) }
-        return push.payload.map { byToken[entry].repeats(stamp: $0.timestamp) } ?? false
+        let alertBefore = isDelivered ? byToken[entry].receive(push, now: now) : nil
+        return (push.payload.map { byToken[entry].order(of: $0.timestamp, now: now) } ?? .newer, alertBefore)
     }
 
     /// An accepted broadcast reaches every group of its channel.
-    func receive(_ push: PhonePush, on channel: Channel, now: Int64) {
-        guard let count = groups[channel.id]?.count else { return }
+    ///
+    /// - Returns: The stamp with which its alert was shown already, by a group that has had it.
+    func receive(_ push: PhonePush, on channel: Channel, now: Int64) -> Int64? {
+        guard let count = groups[channel.id]?.count else { return nil }
+        var alertBefore: Int64?
         // A start by broadcast finds no activity that it could be for.
         let push = push.payload?.event == .start ? PhonePush(payload: nil, isUrgent: push.isUrgent) : push
         for index in 0..<count {
-            groups[channel.id]?[index].receive(push, now: now)
-            if let stamp = push.payload?.timestamp { _ = groups[channel.id]?[index].repeats(stamp: stamp) }
+            if let stamp = groups[channel.id]?[index].receive(push, now: now) { alertBefore = stamp }
+            if let stamp = push.payload?.timestamp { _ = groups[channel.id]?[index].order(of: stamp, now: now) }
         }
+        return alertBefore
     }
 
     func phone(_ token: [UInt8]) -> Phone? { tokens.find(token).map { byToken[$0] } }

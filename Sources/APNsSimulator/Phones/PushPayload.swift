@@ -31,6 +31,9 @@ final class PushPayload {
     let contentState: ContentState?
     let staleDate: Int64?
     let hasAlert: Bool
+    /// The number of its alert's title in ``AlertTitles``.
+    fileprivate(set) var alertTitle: UInt32 = 0
+    fileprivate let alertText: String?
     /// Of a `start`: the attributes' text.
     let attributes: [UInt8]?
     private var verdicts: [(contract: PhoneContract, decodes: Bool)] = []
@@ -52,6 +55,9 @@ final class PushPayload {
         contentState = state.map { ContentState(raw: Array(body[$0.range]), json: $0) }
         staleDate = Self.seconds(aps["stale-date"])
         hasAlert = aps["alert"] != nil
+        let alert = aps["alert"]
+        let title = alert?["title"]
+        alertText = alert?.string ?? title?.string ?? title?["loc-key"]?.string ?? alert?["title-loc-key"]?.string
         attributes = event == .start ? aps["attributes"].map { Array(body[$0.range]) } : nil
     }
 
@@ -95,6 +101,7 @@ struct PhonePush {
 struct PayloadCache {
     private var recent: [(body: [UInt8], payload: PushPayload?)] = []
     private static let most = 8
+    private(set) var titles = AlertTitles()
 
     mutating func payload(of body: [UInt8]) -> PushPayload? {
         if let index = recent.firstIndex(where: { $0.body == body }) {
@@ -103,6 +110,7 @@ struct PayloadCache {
             return payload
         }
         let payload = PushPayload(body)
+        if let payload, let text = payload.alertText { payload.alertTitle = titles.number(of: text) }
         if recent.count == Self.most { recent.removeLast() }
         recent.insert((body, payload), at: 0)
         return payload

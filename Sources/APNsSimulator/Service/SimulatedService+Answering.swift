@@ -107,30 +107,53 @@ extension SimulatedService {
             payload: payloads.payload(of: request.body),
             isUrgent: request.priority == nil || request.priority == "10"
         )
-        let repeatsStamp = context.phones.receive(
+        let (order, alertBefore) = context.phones.receive(
             push,
             token: context.tokenBytes,
             isDelivered: isDelivered,
             now: context.now
         )
-        countDouble(request.messageID, repeatsStamp: repeatsStamp)
+        let target = RepeatLog.Target.token(context.tokenBytes)
+        note(order, alertBefore, of: push, target, id: request.messageID, now: context.now)
     }
 
     private func acceptBroadcast(_ context: CheckContext, isDelivered: Bool) {
         guard let channel = context.channel else { return }
         let request = context.request
         let push = PhonePush(payload: payloads.payload(of: request.body), isUrgent: request.priority == "10")
-        if isDelivered { context.phones.receive(push, on: channel, now: context.now) }
+        let alertBefore = isDelivered ? context.phones.receive(push, on: channel, now: context.now) : nil
         if channel.storagePolicy == 1, let expiration = context.expiration, expiration > context.now {
             let latest = context.now + RequestCheck.longestStorageSeconds
             channel.stored = StoredMessage(push: push, expiresAt: min(expiration, latest))
         }
-        let stamp = push.payload?.timestamp
-        countDouble(request.requestID ?? request.messageID, repeatsStamp: stamp != nil && stamp == channel.lastStamp)
-        channel.lastStamp = stamp
+        let order = push.payload.map { channel.order(of: $0.timestamp, now: context.now) } ?? .newer
+        let id = request.requestID ?? request.messageID
+        note(order, alertBefore, of: push, .channel(channel.id), id: id, now: context.now)
     }
 
-    private func countDouble(_ id: String?, repeatsStamp: Bool) {
+    private func note(
+        _ order: StampOrder,
+        _ alertBefore: Int64?,
+        of push: PhonePush,
+        _ target: RepeatLog.Target,
+        id: String?,
+        now: Int64
+    ) {
+        var repeatsStamp = false
+        if let stamp = push.payload?.timestamp {
+            switch order {
+            case .newer: break
+            case .same(let since):
+                repeatsStamp = true
+                repeats.add(.init(target: target, stamp: stamp, kind: .same, at: now, since: Int64(since)))
+            case .older(let since):
+                repeats.add(.init(target: target, stamp: stamp, kind: .older, at: now, since: Int64(since)))
+            }
+            if let alertBefore {
+                // A stamp is the second of its version, or shortly behind.
+                repeats.add(.init(target: target, stamp: stamp, kind: .alert, at: now, since: min(alertBefore, now)))
+            }
+        }
         let repeatsID = id.flatMap { CanonicalUUID.words($0) }.map { recentIDs.insert($0) } ?? false
         if repeatsID { counts.doubledIDs += 1 }
         if repeatsStamp { counts.doubledStamps += 1 }

@@ -16,6 +16,7 @@ actor SimulatedService {
     nonisolated let sink: LeanSink
     var counts = CountKeeper()
     var log = RequestLog()
+    var repeats = RepeatLog()
     var payloads = PayloadCache()
     var recentIDs = RecentIDs()
     var generator: SeededGenerator
