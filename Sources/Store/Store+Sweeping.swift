@@ -20,6 +20,8 @@ package struct TokenPage: Sendable {
     package let quiet: Int
     /// Live Activities last eight hours: these are no more.
     package let expired: [TokenRow]
+    /// How many more are the sweep's and have the stamped version already: accepted while the cursor had to stay.
+    package let passed: Int
     package let page: Sweep.Page
     /// The match got another stamp between the two reads: to be read again.
     package let isTorn: Bool
@@ -33,6 +35,8 @@ package struct PageResult: Sendable {
     package var handedOver: [HandedOver] = []
     /// Who got the alert of this version with the page, of rows in that range of the target's: nobody else is to bring it.
     package var alerted: (target: TargetKey, version: Int64, range: Sweep.Range, activities: [ActivityID])?
+    /// Of a page that is kept: the version that it brought, and the rows that APNs accepted it for. They do not get it again.
+    package var passed: (version: Int64, rows: [Int64])?
 
     package init() {}
 }
@@ -62,7 +66,10 @@ extension Store {
                     WITH m AS MATERIALIZED (\(Self.stampSQL))
                     SELECT row_no, activity, token, registered_at, \(Self.isSeen("stamp_snapshot")),
                            \(Self.isSeen("alert_snapshot")), registered_at < now() - interval '8 hours',
-                           (SELECT stamped_version FROM m)
+                           (SELECT stamped_version FROM m),
+                           row_no = ANY ((SELECT t.passed FROM targets t WHERE t.tenant_id = $1 AND t.match_id = $2
+                               AND t.kind = 'tokens' AND t.environment = $3 AND t.cadence = $4 AND t.shard = $5
+                               AND t.passed_version = (SELECT stamped_version FROM m))::bigint[])
                     FROM activities a
                     WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND shard = $5
                       AND refused_reason IS NULL AND row_no > $6 AND row_no <= $7
@@ -86,6 +93,7 @@ extension Store {
         let state = MatchState(match)
         var isTorn = false
         var (rows, quiet, expired): ([TokenRow], [TokenRow], [TokenRow]) = ([], [], [])
+        var passed = 0
         rows.reserveCapacity(results[2].count)
         var lastRow: Int64?
         for row in results[2] {
@@ -98,7 +106,9 @@ extension Store {
             lastRow = token.number
             if row.int(7) != state.stampedVersion { isTorn = true }
             guard row.bool(4) else { continue }
-            if row.bool(6) {
+            if row.optionalBool(8) ?? false {
+                passed += 1
+            } else if row.bool(6) {
                 expired.append(token)
             } else if row.bool(5) {
                 rows.append(token)
@@ -111,6 +121,7 @@ extension Store {
             rows: rows + quiet,
             quiet: quiet.count,
             expired: expired,
+            passed: passed,
             page: Sweep.Page(
                 range: range,
                 lastRow: lastRow,
@@ -197,8 +208,21 @@ extension Store {
         superseded: TurnRecord? = nil,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
+        let passed = result.passed.flatMap { $0.rows.isEmpty ? nil : $0 }
+        let page =
+            passed.map { passed in
+                let place = Self.afterSweep
+                return update(
+                    record,
+                    set: """
+                        backoff = 0, passed_version = $\(place)::bigint, passed = $\(place + 1)::bigint[]
+                            || CASE WHEN passed_version = $\(place)::bigint THEN passed ELSE '{}' END
+                        """,
+                    [.int(passed.version), .int8Array(passed.rows)]
+                )
+            } ?? update(record, set: "backoff = 0", [])
         let statements =
-            [update(record, set: "backoff = 0", [])] + outcomeStatements(result, of: record.key.match)
+            [page] + outcomeStatements(result, of: record.key.match)
             + (superseded.map { [$0.statement(of: record.key, epoch: record.epoch, isSuperseded: true)] } ?? [])
         return try await pipeline(statements, isDurable: false, by: deadline)[0].affectedRows == 1
     }
@@ -239,7 +263,7 @@ extension Store {
                 update(
                     rested,
                     set: """
-                        lease_until = NULL, backoff = 0, \(Self.staysUrgent), due_at = CASE WHEN (SELECT m.version FROM matches m
+                        lease_until = NULL, backoff = 0, passed = '{}', \(Self.staysUrgent), due_at = CASE WHEN (SELECT m.version FROM matches m
                             WHERE m.tenant_id = $1 AND m.match_id = $2) > $8 THEN clock_timestamp() END
                         """,
                     []

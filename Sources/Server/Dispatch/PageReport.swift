@@ -8,6 +8,7 @@ struct PageReport {
     var counts = TurnCounts()
     /// Pushes that ended in "later" or "unknown".
     var failures: [(row: TokenRow, failure: RetryRule.Failure)] = []
+    /// Of the page, those included that had been accepted when it was sent before.
     let pushes: Int
     /// The app's token sends are to stop.
     var stop: String?
@@ -17,17 +18,20 @@ struct PageReport {
     ///   - outcomes: One for each of `rows`.
     ///   - isDowngraded: They went at priority 5 though the version is key.
     ///   - expired: Rows whose token is too old to be sent to.
+    ///   - passed: How many more were accepted when the page was sent before.
     ///   - now: The database's clock.
     init(
         _ rows: [TokenRow],
         _ outcomes: [Outcome],
         isDowngraded: Bool,
         expired: [TokenRow] = [],
+        passed: Int = 0,
         now: Moment = Moment(milliseconds: 0)
     ) {
         precondition(rows.count == outcomes.count, "\(outcomes.count) outcomes of \(rows.count) pushes")
-        pushes = rows.count
-        counts.wanted = rows.count + expired.count
+        pushes = rows.count + passed
+        counts.wanted = rows.count + expired.count + passed
+        counts.accepted = passed
         counts.removed = expired.count
         result.dead = expired.map { ($0, now - Self.tokenLife) }
         counts.downgraded = isDowngraded ? rows.count : 0

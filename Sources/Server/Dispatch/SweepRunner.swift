@@ -50,6 +50,8 @@ struct SweepRunner {
         /// How many at the end of `rows` are sent to without the alert that the others get.
         let quiet: Int
         let expired: [TokenRow]
+        /// How many more have the version already, from when the page was sent before.
+        let passed: Int
         let range: Sweep.Range
         let composition: PushComposition
         let readAt: ContinuousClock.Instant
@@ -251,6 +253,7 @@ struct SweepRunner {
                 rows: read.rows,
                 quiet: plan.carriesAlert ? read.quiet : 0,
                 expired: read.expired,
+                passed: read.passed,
                 range: read.page.range,
                 composition: composition,
                 readAt: readAt
@@ -293,15 +296,20 @@ struct SweepRunner {
             sent.outcomes,
             isDowngraded: page.plan.isDowngraded,
             expired: page.expired,
+            passed: page.passed,
             now: page.state.now
         )
-        noteAlerted(&report, sent)
+        let accepted = zip(page.rows, sent.outcomes).filter { if case .accepted = $0.1 { true } else { false } }.map(
+            \.0
+        )
+        noteAlerted(&report, page, accepted)
         if !page.rows.isEmpty {
             report.counts.firstPushAt = sent.firstPushAt
             report.counts.lastPushAt = sent.lastPushAt
         }
         try await stopIfNeeded(&report, of: page)
         if hasKeptCursor || report.stop != nil || report.verdict == .backOff {
+            report.result.passed = (page.plan.after.taken, accepted.map(\.number))
             try await keepCursor(report, of: page)
             return
         }
@@ -316,12 +324,11 @@ struct SweepRunner {
     }
 
     /// Who has had the alert with this page, though the phone may have taken another token meanwhile.
-    private func noteAlerted(_ report: inout PageReport, _ sent: SentPage) {
-        let page = sent.page
+    private func noteAlerted(_ report: inout PageReport, _ page: Page, _ accepted: [TokenRow]) {
         guard page.plan.carriesAlert else { return }
-        let alerted = zip(page.rows, sent.outcomes).dropLast(page.quiet)
-            .filter { if case .accepted = $0.1 { true } else { false } }
-        report.result.alerted = (record.key, page.plan.after.alertVersion, page.range, alerted.map(\.0.activity))
+        let quiet = Set(page.rows.suffix(page.quiet).map(\.number))
+        let alerted = accepted.filter { !quiet.contains($0.number) }
+        report.result.alerted = (record.key, page.plan.after.alertVersion, page.range, alerted.map(\.activity))
     }
 
     /// What the running version came to, if the page takes up a newer one in the middle of its turn.
@@ -383,11 +390,12 @@ struct SweepRunner {
         if !report.result.handedOver.isEmpty { context.bell.stragglers.signal() }
     }
 
-    /// Writes what APNs said of tokens; the page will be sent again, and so will those behind it.
+    /// Writes what APNs said of tokens. The page will be read again, and so will those behind it: who was not accepted is
+    /// sent to again, and only then is the page counted.
     private mutating func keepCursor(_ report: PageReport, of page: Page) async throws(StoreError) {
         let isFirst = !hasKeptCursor
         hasKeptCursor = true
-        record.counts.resent += report.counts.accepted + report.failures.count
+        record.counts.resent += report.failures.count
         record.counts.removed += report.counts.removed
         record.counts.refused += report.counts.refused
         record.counts.wanted += report.counts.removed + report.counts.refused

@@ -28,7 +28,7 @@ struct SweepWindow: Equatable {
         self.pages = pages
     }
 
-    /// After an outage one small page tries whether it is over: each attempt is sent again, accepted pushes included.
+    /// After an outage one small page tries whether it is over.
     static func probing(_ configuration: DispatchConfiguration) -> SweepWindow {
         SweepWindow(pageSize: min(probe, configuration.pageSize), pages: 1)
     }

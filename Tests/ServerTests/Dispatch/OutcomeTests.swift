@@ -69,6 +69,33 @@ struct OutcomeTests {
         }
     }
 
+    @Test("a page that fails in part is read again for those alone whom it did not reach")
+    func partOfAPage() async throws {
+        var options = EngineFixture.Options()
+        options.pageSize = 25
+        options.faults = """
+            {"rules":[{"on":{"route":"device","every":3,"times":20},"do":{"status":503,"reason":"ServiceUnavailable",
+            "retry_after":"1"}}]}
+            """
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...100)
+            try await engine.event(1, importance: .key, alert: "Goal!")
+            try await engine.until("SELECT cardinality(passed) > 0 FROM targets")
+            try await engine.untilSettled()
+            let pushes = await engine.pushes()
+            #expect(pushes.count == 100 && pushes.values.allSatisfy { $0.map(\.alert) == ["Goal!"] })
+            let deliveries = try #require(try await engine.store.deliveries(of: engine.key, by: EngineFixture.soon))
+            #expect(deliveries.sums.map(\.registered) == [100] && deliveries.sums.map(\.accepted) == [100])
+            #expect(try await engine.store.sumsOff(limit: 10, by: EngineFixture.soon) == [])
+            #expect(try await engine.value("SELECT cardinality(passed) FROM targets") == "0")
+
+            // The next version is for all of them again.
+            try await engine.event(2, importance: .key)
+            try await engine.untilSettled()
+            #expect(await engine.pushes().values.allSatisfy { $0.map(\.home) == [1, 2] })
+        }
+    }
+
     @Test("a configuration error stops the app with a reason, and goes on when it is resumed")
     func stop() async throws {
         var options = EngineFixture.Options()

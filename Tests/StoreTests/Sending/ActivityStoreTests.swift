@@ -169,6 +169,39 @@ struct ActivityStoreTests {
         #expect(off.isEmpty)
     }
 
+    @Test("what a sweep handed over stays with its line, also when the phone changes its cadence meanwhile")
+    func handedAndMoved() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.register(["a", "b"].map { try match.registration($0) })
+        try await match.event("1")
+        var claimed = try await match.claim()[0]
+        claimed.sweep.taken = 1
+        claimed.counts.wanted = 2
+        claimed.counts.accepted = 1
+        claimed.counts.handed = 1
+        var page = PageResult()
+        page.handedOver = [
+            HandedOver(
+                target: match.target,
+                version: 1,
+                isUrgent: false,
+                alertVersion: 0,
+                stragglers: [Straggler(activity: ActivityID(unchecked: "a"), delay: .zero)]
+            )
+        ]
+        #expect(try await match.store.commitPage(claimed, page, by: SendingFixture.soon))
+        #expect(try await match.store.sumsOff(limit: 10, by: SendingFixture.soon) == [])
+
+        try await match.register([try match.registration("a", frequent: false)])
+        #expect(try await match.value("SELECT cadence FROM activities WHERE activity = 'a'") == "standard")
+        #expect(try await match.store.sumsOff(limit: 10, by: SendingFixture.soon) == [])
+        var report = SendingFixture.report(version: 1)
+        report.ends[.accepted] = try await claim(match)
+        #expect(report.ends[.accepted]?.map(\.activity.text) == ["a"])
+        try await match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon)
+        #expect(try await match.store.sumsOff(limit: 10, by: SendingFixture.soon) == [])
+    }
+
     @Test("failures beyond the bound of a match are given up, and the books say so")
     func bound() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store())
