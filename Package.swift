@@ -91,7 +91,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "loadtest",
-            dependencies: ["APNs", "APNsProtocol", "Core", "Crypto", "EventLoop", "Executables", "HTTP2"],
+            dependencies: [
+                "APNs", "APNsProtocol", "Core", "Crypto", "EventLoop", "Executables", "HTTP2", "PostgreSQL",
+            ],
             path: "loadtest",
             exclude: [
                 "README.md", "RESULTS.md", "cluster.py", "flood.py", "ingest.py", "live.py", "processes.py", "sweep.py",

@@ -7,9 +7,13 @@ struct ReportOutput: Sendable {
     let htmlFile: String?
     let isQuiet: Bool
 
-    init(_ invocation: Invocation) throws(Failure) {
+    /// - Parameters:
+    ///   - invocation: What was typed.
+    ///   - hasPage: Whether the test has `--report`.
+    /// - Throws: ``Failure`` when both are to be standard output.
+    init(_ invocation: Invocation, hasPage: Bool = true) throws(Failure) {
         jsonFile = invocation.value("--json")
-        htmlFile = invocation.value("--report")
+        htmlFile = hasPage ? invocation.value("--report") : nil
         isQuiet = invocation.isOn("--quiet")
         if htmlFile == "-", jsonFile == "-" { throw Failure(.wrongUse, "--json and --report cannot both be -") }
     }

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// The figures of one run, as `--json` writes them: its names are the JSON's.
 struct Report: Codable, Sendable {
-    /// `pool`, `path`, `ingest`.
+    /// `pool`, `path`, `ingest`, `chaos`.
     var test: String
     /// The line that repeats it.
     var command: String
@@ -38,6 +38,7 @@ struct Report: Codable, Sendable {
     var machine = Machine()
     var samples: [RunMeter.Sample] = []
     var descriptors: Descriptors?
+    var chaos: ChaosFigures?
 
     /// Open descriptors of this process before the pool was made and after it was drained.
     struct Descriptors: Codable, Sendable {

@@ -3,6 +3,7 @@ struct ReportTable {
     let report: Report
 
     var text: String {
+        if let chaos = report.chaos { return ChaosTable(report: report, chaos: chaos).text }
         var lines = [
             row("pushes", report.pushes.grouped),
             row("outcomes", outcomes),

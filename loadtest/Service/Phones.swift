@@ -93,14 +93,25 @@ extension SimulatorControl {
     func summary() async throws(Failure) -> Summary { try await api.send("GET", "/_sim/summary").decode() }
 
     /// Registers phones on tokens and on channels.
-    func register(_ phones: [JSONOutput]) async throws(Failure) {
+    ///
+    /// - Parameters:
+    ///   - phones: `{"token"}` or `{"channel","count"}`.
+    ///   - contract: What they decode.
+    ///   - urgentPerHour: Their budget, where it is not the simulator's own.
+    /// - Throws: ``Failure`` of the call.
+    func register(
+        _ phones: [JSONOutput],
+        decoding contract: JSONOutput = ServiceStage.contract,
+        urgentPerHour: Int? = nil
+    ) async throws(Failure) {
         for start in stride(from: 0, to: phones.count, by: 5_000) {
-            let body: JSONOutput = [
-                "environment": .string(ServiceStage.environment),
-                "phones": .array(Array(phones[start..<min(start + 5_000, phones.count)])),
-                "content_state": ServiceStage.contract,
+            var body: [(String, JSONOutput)] = [
+                ("environment", .string(ServiceStage.environment)),
+                ("phones", .array(Array(phones[start..<min(start + 5_000, phones.count)]))),
+                ("content_state", contract),
             ]
-            _ = try await api.send("POST", "/_sim/phones", body)
+            if let urgentPerHour { body.append(("urgent_per_hour", .int(urgentPerHour))) }
+            _ = try await api.send("POST", "/_sim/phones", .object(body))
         }
     }
 }

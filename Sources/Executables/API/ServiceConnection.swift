@@ -3,7 +3,7 @@ package import HTTP2
 
 /// A connection to an HTTP service that is opened when it is first needed, and again when it was lost.
 package actor ServiceConnection {
-    package let url: ServiceURL
+    package nonisolated let url: ServiceURL
     private let tls: TLSContext?
     private let loop: EventLoop
     private var opening: Task<HTTP2Client, any Error>?

@@ -182,7 +182,10 @@ struct ClusterServer: Sendable {
             "timezone=UTC", "log_timezone=UTC", "autovacuum_naptime=15s", "cluster_name=touchline",
             "idle_in_transaction_session_timeout=60s", "wal_writer_delay=20ms",
         ]
-        if configuration.isDisposable { settings += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] }
+        if configuration.isDisposable {
+            settings += ["fsync=off", "full_page_writes=off"]
+            if !configuration.survivesKilling { settings.append("synchronous_commit=off") }
+        }
         return settings
     }
 

@@ -15,6 +15,8 @@ package final class EmbeddedCluster: Sendable {
         /// For tests and demos: nothing survives a crash of the machine, and the server ends with this process, however
         /// that ends. All of `directory` is deleted then.
         package var isDisposable = false
+        /// Disposable, but what was committed survives a kill of the server, as it would anywhere: for tests that kill it.
+        package var survivesKilling = false
 
         package init(directory: String) { self.directory = directory }
     }
@@ -132,12 +134,17 @@ package final class EmbeddedCluster: Sendable {
 
     /// Starts the server again whenever it ends without ``stop(by:)``, until the task is cancelled.
     ///
-    /// - Parameter report: Takes what happens: "ended; starting it again".
-    package func keepRunning(report: @Sendable (String) -> Void) async {
+    /// - Parameters:
+    ///   - pause: How long to leave it ended, asked for each time.
+    ///   - report: Takes what happens: "ended; starting it again".
+    package func keepRunning(pause: @Sendable () -> Duration = { .zero }, report: @Sendable (String) -> Void) async {
         while !Task.isCancelled {
             let server = running.withLock { $0.server }
             guard await server.waitForEnd(), !running.withLock({ $0.isStopping }), !Task.isCancelled else { return }
             report("ended; starting it again")
+            let length = pause()
+            if length > .zero { try? await Task.sleep(for: length) }
+            guard !running.withLock({ $0.isStopping }), !Task.isCancelled else { return }
             do throws(PGError) {
                 let next = try await ClusterServer.start(
                     place,

@@ -1,0 +1,143 @@
+internal import Core
+internal import EventLoop
+internal import Executables
+import FoundationEssentials
+import Glibc
+
+/// All that a chaos run needs before it begins: PostgreSQL, the simulator, services, two tenants and their apps.
+struct ChaosStage: Sendable {
+    let cluster: ChaosCluster
+    let fleet: Fleet
+    let simulator: SimulatorControl
+    let scripted: ScriptedFaults
+    let simulatorProcess: Int32
+    /// By tenant: a key of the role `admin`.
+    let keys: [String]
+
+    static let environment = "production"
+    static let tenants = 2
+
+    /// What each phone decodes.
+    static let contract: JSONOutput = ["home": "int", "away": "int", "clock": "string"]
+
+    static func prepare(_ options: ChaosOptions, in workplace: Workplace) async throws(Failure) -> ChaosStage {
+        let cluster = try await ChaosCluster.start(in: "\(workplace.folder)/database")
+        let apns = try await workplace.startSimulator(["--seed", String(options.seed)])
+        let fleet = try Fleet(
+            workplace,
+            apns.ready,
+            database: cluster.connectionString,
+            masterKeyFile: try writeMasterKey(in: workplace.folder)
+        )
+        // The first makes the tables.
+        for number in 0..<options.services { try await fleet.start(number) }
+        let simulator = try SimulatorControl(apns.ready)
+        let keys = try await makeTenants(fleet, cluster, apns.ready.credential)
+        return ChaosStage(
+            cluster: cluster,
+            fleet: fleet,
+            simulator: simulator,
+            scripted: ScriptedFaults(simulator),
+            simulatorProcess: apns.process.processID,
+            keys: keys
+        )
+    }
+
+    private static func writeMasterKey(in folder: String) throws(Failure) -> String {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let path = "\(folder)/master.key"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure(.failed, "cannot write \(path)") }
+        defer { close(descriptor) }
+        guard write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw Failure(.failed, "cannot write \(path)")
+        }
+        return path
+    }
+
+    private struct Secret: Decodable { let secret: String }
+    private struct Tenant: Decodable { let tenant: String }
+
+    private static func makeTenants(
+        _ fleet: Fleet,
+        _ cluster: ChaosCluster,
+        _ credential: SimulatorReady.Credential
+    ) async throws(Failure) -> [String] {
+        var options = ChildProcess.Options("\(try Workplace.ownFolder())/touchline", ["key", "bootstrap", "--json"])
+        options.environment = Environment.current().merging(["DATABASE_URL": cluster.connectionString]) { $1 }
+        let operatorKey: Secret
+        do {
+            let (ending, output) = try await ChildProcess.run(options, by: .now + .seconds(60))
+            guard ending?.isSuccess == true else { throw Failure(.failed, "no operator's key: \(output)") }
+            operatorKey = try JSONDecoder().decode(Secret.self, from: Data(output.utf8))
+        } catch {
+            throw error as? Failure ?? Failure(.failed, "no operator's key: \(error)")
+        }
+        let system = ChaosClient(fleet: fleet, key: operatorKey.secret, tallies: CallTallies())
+        let p8 = String(decoding: try File.read(credential.p8_file), as: UTF8.self)
+        var keys: [String] = []
+        for number in 0..<tenants {
+            let tenant: Tenant = try await system.make("POST", "/v1/tenants", ["name": .string("tenant \(number + 1)")])
+            let key: Secret = try await system.make("POST", "/v1/tenants/\(tenant.tenant)/keys", ["role": "admin"])
+            let admin = ChaosClient(fleet: fleet, key: key.secret, tallies: CallTallies())
+            for app in ChaosApp.all {
+                var settings = app.settings
+                settings += [
+                    ("team_id", .string(credential.team_id)), ("key_id", .string(credential.key_id)),
+                    ("p8", .string(p8)),
+                ]
+                try await admin.make("PUT", "/v1/apps/\(app.bundle)/\(environment)", .object(settings))
+                try await admin.make("PUT", "/v1/apps/\(app.bundle)/types/ScoreAttributes", ["content_state": contract])
+            }
+            keys.append(key.secret)
+        }
+        return keys
+    }
+}
+
+/// One of the apps that each tenant has: each kind of target is there, with Touchline's own pacing and with a quick one.
+struct ChaosApp: Sendable {
+    let bundle: String
+    let hasTokens: Bool
+    let channelCadences: [String]
+    let isQuick: Bool
+
+    static let all = [
+        ChaosApp(bundle: "com.example.channels", hasTokens: false, channelCadences: ["any"], isQuick: false),
+        ChaosApp(bundle: "com.example.tokens", hasTokens: true, channelCadences: [], isQuick: true),
+        ChaosApp(
+            bundle: "com.example.both",
+            hasTokens: true,
+            channelCadences: ["frequent", "standard"],
+            isQuick: false
+        ),
+    ]
+
+    var settings: [(String, JSONOutput)] {
+        let channels: JSONOutput =
+            switch channelCadences.count {
+            case 0: "none"
+            case 1: "single"
+            default: "by_cadence"
+            }
+        var settings: [(String, JSONOutput)] = [
+            ("frequent_updates_declared", true), ("channels", channels), ("tokens", .bool(hasTokens)),
+        ]
+        if isQuick {
+            settings.append(
+                (
+                    "pacing",
+                    [
+                        "frequent": ["gap_seconds": 1, "urgent_per_hour": 2000],
+                        "standard": ["gap_seconds": 4, "urgent_per_hour": 600],
+                    ]
+                )
+            )
+        }
+        return settings
+    }
+
+    /// What a phone of this app takes in an hour: the quick pacing is quicker than the system would allow.
+    var phoneBudget: Int? { isQuick ? 100_000 : nil }
+}
