@@ -99,7 +99,8 @@ struct SenderPoolFairnessTests {
             await server.respond(1, on: 1)
             await server.until { $0.requests(on: 2).count == 1 && $0.requests(on: 3).count == 1 }
             for connection: Int in 2...3 { await server.respond(1, on: connection) }
-            // A fifth may have been on its way already: then it has one of what four had room for. Nothing waits any more.
+            // Four more may have been on their way already: then they have some of what four had room for. Nothing waits any
+            // more.
             await server.until { $0.requests().count == 44 }
             for connection in 0..<(await server.connectionCount) {
                 for request in await server.requests(on: connection).dropFirst(connection < 4 ? 1 : 0) {
@@ -107,7 +108,7 @@ struct SenderPoolFairnessTests {
                 }
             }
             #expect(await outcomes.allSatisfy { $0 == .accepted(uniqueID: nil) })
-            #expect(pool.counts.connectionsOpened <= 5)
+            #expect((4...8).contains(pool.counts.connectionsOpened))
         }
     }
 }
