@@ -81,7 +81,7 @@ enum PageStyle {
           section, figure { padding: 14px; border-radius: 12px; margin-left: 0; margin-right: 0; }
           svg.wide { display: none; } svg.narrow { display: block; }
           .pair { grid-template-columns: 1fr; }
-          th, td { padding-right: 10px; }
+          th, td { padding-right: 6px; } table { font-size: .8rem; } td:last-child, th:last-child { padding-right: 0; }
         }
         @media print { body { background: #fff; } section, figure, .tile { break-inside: avoid; } }
         """

@@ -88,14 +88,19 @@ struct Plot {
     }
 
     private func marks(_ px: (Double) -> String, _ py: (Double) -> String) -> String {
-        marks.map { mark in
+        var above: (place: Double, height: Double)?
+        return marks.map { mark in
             let (place, height) = (x.place(mark.x), y.place(mark.y))
-            // To the left of the curve, which rises to the right; at the left edge above it.
-            let anchor = place < 0.25 ? "start" : "end"
-            let dx = place < 0.25 ? -8.0 : -4
-            return #"<circle class="dot" cx="\#(px(place))" cy="\#(py(height))" r="3.5"/>"#
-                + #"<text class="mark" text-anchor="\#(anchor)" x="\#(px(place))" y="\#(py(height))" dx="\#(dx.text(0))" dy="-11">\#(mark.text)</text>"#
-                + "\n"
+            var dot = #"<circle class="dot" cx="\#(px(place))" cy="\#(py(height))" r="3.5"/>"#
+            // To the left of the curve, which rises to the right; at the left edge above it; where the last one's name stands
+            // already, below it.
+            let isTaken = above.map { place - $0.place < 0.3 && abs(height - $0.height) < 0.1 } ?? false
+            let (anchor, dx, dy) =
+                isTaken ? ("start", 8, 16) : place < 0.25 ? ("start", -8, -11) : ("end", -4, -11)
+            if !isTaken { above = (place, height) }
+            dot +=
+                #"<text class="mark" text-anchor="\#(anchor)" x="\#(px(place))" y="\#(py(height))" dx="\#(dx)" dy="\#(dy)">"#
+            return dot + "\(mark.text)</text>\n"
         }.joined()
     }
 }
