@@ -22,7 +22,11 @@ struct Touchline {
             case .help(let text):
                 Terminal.print(text, terminator: "")
             case .run(let invocation):
-                try await invocation.command.run(invocation)
+                do throws(Failure) {
+                    try await invocation.command.run(invocation)
+                } catch {
+                    throw await WrongID.explained(error, invocation)
+                }
             }
             return 0
         } catch {
@@ -42,7 +46,7 @@ extension Program {
             list talk to the service at TOUCHLINE_URL with the key in TOUCHLINE_KEY.
             Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 not allowed.
 
-            example: touchline demo --once
+            example: touchline demo --once --speed max
             """
     )
 }

@@ -44,6 +44,11 @@ package struct Invocation: Sendable {
         return option.fallback
     }
 
+    /// The same, for whoever does not know the command: nil for an option that it does not have.
+    package func valueIfDeclared(_ name: String) -> String? {
+        command.options.contains { $0.name == name && $0.takesValue } ? value(name) : nil
+    }
+
     /// The option's value, which must be there.
     package func required(_ name: String) throws(Failure) -> String {
         if let value = value(name) { return value }

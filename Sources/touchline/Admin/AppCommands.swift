@@ -46,7 +46,7 @@ extension Command {
             "app show",
             "one app's settings, and why its work stopped",
             arguments: place,
-            example: "touchline app show com.acme.scores sandbox"
+            example: "touchline app show com.acme.scores production"
         ) { invocation in
             .init(method: "GET", path: AdminCommand.path("apps", invocation.words[0], invocation.words[1]))
         },
@@ -58,7 +58,7 @@ extension Command {
                 Option("--paused", "YES|NO", "whether its pushes wait; ends still go out"),
                 Option("--go-on", "what stopped is to be tried again"),
             ],
-            example: "touchline app change com.acme.scores sandbox --go-on"
+            example: "touchline app change com.acme.scores production --go-on"
         ) { invocation throws(Failure) in
             .init(
                 method: "PATCH",

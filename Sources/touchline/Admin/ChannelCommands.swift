@@ -3,23 +3,33 @@ internal import Executables
 
 extension Command {
     static let channels: [Command] = [
-        AdminCommand.one(
+        Command(
             "channel show",
             "the channel that an app passes to its Live Activity",
             arguments: [Argument("MATCH", "its id")],
             options: [
                 Option("--environment", "ENV", default: "production", "sandbox or production"),
                 Option("--frequent-updates", "YES|NO", default: "yes", "what the phone's user allows"),
-            ],
-            example: "touchline channel show worldcup-2022/64 --environment sandbox"
+                Option("--wait", "SECONDS", "how long to wait until it is open"),
+                APIOptions.json,
+            ] + APIOptions.all,
+            example: "touchline channel show final --wait 60"
         ) { invocation throws(Failure) in
             let environment = ServiceURL.segment(try invocation.required("--environment"))
             let isFrequent = try AdminCommand.yesOrNo("--frequent-updates", invocation)?.text ?? "true"
-            return .init(
-                method: "GET",
-                path: AdminCommand.path("matches", invocation.words[0], "channel")
-                    + "?environment=\(environment)&frequent_pushes_enabled=\(isFrequent)"
-            )
+            let path =
+                AdminCommand.path("matches", invocation.words[0], "channel")
+                + "?environment=\(environment)&frequent_pushes_enabled=\(isFrequent)"
+            let end = ContinuousClock.now + .seconds(try invocation.integer("--wait", in: 0...86_400) ?? 0)
+            let client = try APIOptions.client(invocation)
+            while true {
+                do throws(Failure) {
+                    return try AnswerView(invocation).object(try await client.send("GET", path))
+                } catch {
+                    guard error.code == "channel_pending", .now < end else { throw error }
+                    try? await Task.sleep(for: .milliseconds(100))
+                }
+            }
         },
         AdminCommand.list(
             "channel list",
@@ -36,7 +46,7 @@ extension Command {
             "make a match's channels now, whatever the app's lead",
             arguments: [Argument("MATCH", "its id")],
             options: [Option("--environment", "ENV", "sandbox or production; else both")],
-            example: "touchline channel create worldcup-2022/64 --environment production"
+            example: "touchline channel create final --environment production"
         ) { invocation in
             .init(
                 method: "POST",
@@ -68,7 +78,7 @@ extension Command {
                 foreign   not made here, and never touched
                 Nothing is deleted but what --delete names.
                 """,
-            example: "touchline channel audit --bundle com.acme.scores"
+            example: "touchline channel audit --bundle com.acme.scores --environment production"
         ) { invocation throws(Failure) in
             let doomed = invocation.value("--delete")?.split(separator: ",").map { JSONOutput.string(String($0)) }
             let answer = try await APIOptions.client(invocation).send(

@@ -46,7 +46,7 @@ extension Command {
                 .init("EVENT", "event"), .init("KIND", "kind"), .init("IMPORTANCE", "importance"),
                 .init("STATUS", "status"), .init("VERSION", "version"), .init("RECEIVED", "received_at"),
             ],
-            example: "touchline event list worldcup-2022/64"
+            example: "touchline event list final"
         ) { invocation in AdminCommand.path("matches", invocation.words[0], "events") },
     ]
 
@@ -62,7 +62,7 @@ extension Command {
                 Option("--device", "DEVICE", "the phone's own id"),
                 Option("--version", "N", "the match's version that the phone shows"),
             ],
-            example: "touchline activity set worldcup-2022/64 a1 --token 0a1b2c… --environment sandbox"
+            example: "touchline activity set final a1 --token 0a1b2c3d4e5f"
         ) { invocation throws(Failure) in
             .init(
                 method: "PUT",
@@ -80,7 +80,7 @@ extension Command {
             "activity delete",
             "forget the update token of one Live Activity",
             arguments: [Argument("MATCH", "its id"), Argument("ACTIVITY", "the activity's own id")],
-            example: "touchline activity delete worldcup-2022/64 a1"
+            example: "touchline activity delete final a1"
         ) { invocation in
             .init(
                 method: "DELETE",

@@ -18,7 +18,7 @@ extension Command {
                 Option("--topics", "LIST", "split by commas: team:arg,competition:wc-2026"),
                 Option("--status", "STATUS", "scheduled, postponed or abandoned"),
             ],
-            example: "touchline match create final --bundle com.acme.scores --type ScoreAttributes "
+            example: "touchline match create final --bundle com.acme.scores --type MatchAttributes "
                 + #"--kickoff-at 2026-07-19T19:00:00Z --content-state '{"home":0,"away":0}'"#
         ) { invocation throws(Failure) in
             let topics = invocation.value("--topics")?.split(separator: ",").map { JSONOutput.string(String($0)) }
@@ -56,7 +56,7 @@ extension Command {
                 of them. MERGED got a newer version instead; DELAYED waited for pacing; LOWERED went at priority 5, the hour's \
                 allowance of priority 10 being used up.
                 """,
-            example: "touchline match show worldcup-2022/64"
+            example: "touchline match show final"
         ) { invocation throws(Failure) in
             let client = try APIOptions.client(invocation)
             let path = AdminCommand.path("matches", invocation.words[0])
@@ -90,14 +90,14 @@ extension Command {
             items: "turns",
             whenEmpty: "nothing was sent yet",
             isPaged: false,
-            example: "touchline match deliveries worldcup-2022/64"
+            example: "touchline match deliveries final"
         ) { invocation in AdminCommand.path("matches", invocation.words[0], "deliveries") },
         AdminCommand.one(
             "match change",
             "pause or resume a match",
             arguments: [match],
             options: [Option("--paused", "YES|NO", "whether its pushes wait; its end still goes out")],
-            example: "touchline match change worldcup-2022/64 --paused yes"
+            example: "touchline match change final --paused yes"
         ) { invocation throws(Failure) in
             .init(
                 method: "PATCH",
@@ -109,7 +109,7 @@ extension Command {
             "match delete",
             "delete a match, and its channels",
             arguments: [match],
-            example: "touchline match delete worldcup-2022/64"
+            example: "touchline match delete final"
         ) { invocation in .init(method: "DELETE", path: AdminCommand.path("matches", invocation.words[0])) },
     ]
 }

@@ -4,16 +4,21 @@ internal import Executables
 extension Command {
     /// `pause` and `resume` of tenants, apps and matches.
     static let pauses: [Command] =
-        pair("tenant", "all of a tenant's matches (operator)", [Argument("TENANT", "t_…")], example: "t_01") {
+        pair(
+            "tenant",
+            "all of a tenant's matches (operator)",
+            [Argument("TENANT", "t_…")],
+            example: "$TOUCHLINE_TENANT"
+        ) {
             AdminCommand.path("tenants", $0.words[0])
         }
         + pair(
             "app",
             "an app in one environment",
             [Argument("BUNDLE", "its bundle id"), Argument("ENVIRONMENT", "sandbox or production")],
-            example: "com.acme.scores sandbox"
+            example: "com.acme.scores production"
         ) { AdminCommand.path("apps", $0.words[0], $0.words[1]) }
-        + pair("match", "a match", [Argument("MATCH", "its id")], example: "worldcup-2022/64") {
+        + pair("match", "a match", [Argument("MATCH", "its id")], example: "final") {
             AdminCommand.path("matches", $0.words[0])
         }
 

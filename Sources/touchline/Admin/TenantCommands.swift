@@ -21,7 +21,7 @@ extension Command {
             "tenant show",
             "one tenant",
             arguments: [Argument("TENANT", "t_…")],
-            example: "touchline tenant show t_01"
+            example: "touchline tenant show $TOUCHLINE_TENANT"
         ) { invocation in .init(method: "GET", path: AdminCommand.path("tenants", invocation.words[0])) },
         AdminCommand.one(
             "tenant set",
@@ -31,7 +31,7 @@ extension Command {
                 Option("--name", "NAME", "what it is called"),
                 Option("--paused", "YES|NO", "whether its pushes wait; ends still go out"),
             ],
-            example: "touchline tenant set t_01 --paused yes"
+            example: "touchline tenant set $TOUCHLINE_TENANT --name acme-sports"
         ) { invocation throws(Failure) in
             .init(
                 method: "PATCH",
@@ -52,7 +52,7 @@ extension Command {
                 Option("--role", "ROLE", isRequired: true, "admin, feed, app or read"),
                 Option("--expires-at", "TIME", "RFC 3339; else it does not expire"),
             ],
-            example: "touchline key create --tenant t_01 --role feed"
+            example: "touchline key create --role feed"
         ) { invocation throws(Failure) in
             .init(
                 method: "POST",
@@ -70,7 +70,7 @@ extension Command {
                 .init("KEY", "key"), .init("ROLE", "role"), .init("EXPIRES", "expires_at"),
                 .init("REVOKED", "revoked_at"),
             ],
-            example: "touchline key list --tenant t_01"
+            example: "touchline key list"
         ) { invocation throws(Failure) in
             AdminCommand.path("tenants", try invocation.required("--tenant"), "keys")
         },
@@ -78,7 +78,7 @@ extension Command {
             "key delete",
             "revoke a key at once",
             arguments: [Argument("KEY", "k_…, not the secret")],
-            example: "touchline key delete k_01 --tenant t_01"
+            example: #"touchline key delete $(touchline key list | awk '/feed/ {print $1}')"#
         ) { invocation throws(Failure) in
             .init(
                 method: "DELETE",

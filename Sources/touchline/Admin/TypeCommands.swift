@@ -12,7 +12,7 @@ extension Command {
                 Option("--attributes", "JSON|@FILE", "the contract of its attributes"),
             ],
             example:
-                #"touchline type set com.acme.scores ScoreAttributes --content-state '{"home":"int","away":"int"}'"#
+                #"touchline type set com.acme.scores MatchAttributes --content-state '{"home":"int","away":"int"}'"#
         ) { invocation throws(Failure) in
             _ = try invocation.required("--content-state")
             return .init(
@@ -35,7 +35,7 @@ extension Command {
             "type show",
             "one activity type and its contract",
             arguments: [Argument("BUNDLE", "the app's"), Argument("TYPE", "the ActivityAttributes type")],
-            example: "touchline type show com.acme.scores ScoreAttributes"
+            example: "touchline type show com.acme.scores MatchAttributes"
         ) { invocation in
             .init(method: "GET", path: AdminCommand.path("apps", invocation.words[0], "types", invocation.words[1]))
         },

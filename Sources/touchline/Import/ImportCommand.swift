@@ -25,7 +25,7 @@ extension Command {
             A file with a mistake is not imported at all: every mistake is named with its line. The same file again changes \
             nothing, and what a broken-off import left undone is done by the next. Matches that the file no longer names stay.
             """,
-        example: "touchline match import fixtures.csv --bundle com.acme.scores --type ScoreAttributes",
+        example: "touchline match import fixtures.csv --bundle com.acme.scores --type MatchAttributes",
         examples: [
             .init("What would be made and changed", "touchline match import season.jsonl --dry-run"),
             .init(

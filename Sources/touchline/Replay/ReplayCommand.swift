@@ -20,7 +20,7 @@ extension Command {
             posts goals, breaks and ends in the order of play. With --simulator it
             registers phones, and checks in the end that each shows the real result.
             """,
-        example: "touchline replay worldcup.json --speed max --simulator http://127.0.0.1:9300",
+        example: "touchline replay worldcup.json --speed max",
         run: { invocation throws(Failure) in try await replay(invocation) }
     )
 

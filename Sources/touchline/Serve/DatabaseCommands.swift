@@ -8,10 +8,10 @@ extension Command {
         "migrate",
         "bring the database's tables up to date",
         details: """
-            Works on the database in DATABASE_URL. `touchline serve` does the same at its
+            Works on the database in DATABASE_URL (postgres://touchline@db/touchline). `touchline serve` does the same at its
             start; do it apart where that should happen at a time of your own.
             """,
-        example: "DATABASE_URL=postgres://touchline@db/touchline touchline migrate"
+        example: "touchline migrate"
     ) { invocation throws(Failure) in
         let applied = try await withDatabase(invocation) { connection throws(PGError) in
             try await Store.migrator.run(on: connection, by: .now + .seconds(3_600))
@@ -25,10 +25,10 @@ extension Command {
         "make the first operator key, straight in the database",
         options: [Option("--json", "for programs: {\"secret\"}")],
         details: """
-            Works on the database in DATABASE_URL, whose tables have to be there. The secret
+            Works on the database in DATABASE_URL (postgres://touchline@db/touchline), whose tables have to be there. The secret
             is shown this once and kept nowhere.
             """,
-        example: "DATABASE_URL=postgres://touchline@db/touchline touchline key bootstrap"
+        example: "touchline key bootstrap"
     ) { invocation throws(Failure) in
         let text = try await withDatabase(invocation) { connection throws(PGError) in
             guard try await Store.migrator.missing(on: connection, by: .now + .seconds(30)).isEmpty else {

@@ -19,7 +19,7 @@ extension Command {
             it prints a line for each change. TAKEN is what APNs accepted, GONE are phones that deleted the app, FAILED what was \
             refused or given up, WAIT what is still to come.
             """,
-        example: "touchline match watch worldcup-2022/64"
+        example: "touchline match watch final"
     ) { invocation throws(Failure) in
         try await MatchWatch(
             api: APIOptions.client(invocation),
