@@ -40,6 +40,11 @@ extension APNsSimulator {
         return await service.shown(on: token)
     }
 
+    /// What phones on a channel show, as text, with how many; of a group that shows nothing, an empty text.
+    package func shown(onChannel channel: String) async -> [String: Int] {
+        await service.shown(onChannel: channel)
+    }
+
     /// The newest requests, the oldest of them first.
     package func requests(last count: Int = 100) async -> [SeenRequest] {
         await service.log.last(count).map { entry in
@@ -88,5 +93,17 @@ extension SimulatedService {
             }
         }
         return nil
+    }
+
+    fileprivate func shown(onChannel channel: String) -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for environment in SimulatedEnvironment.allCases {
+            for group in phones(in: environment).groups(on: channel) {
+                counts[group.shows.map { String(decoding: $0.raw, as: UTF8.self) } ?? "", default: 0] += Int(
+                    group.count
+                )
+            }
+        }
+        return counts
     }
 }
