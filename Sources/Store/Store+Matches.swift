@@ -101,8 +101,9 @@ private struct MatchPut {
         let answer = try await write()
         switch answer {
         case .created, .updated:
-            let plan = Store.planChannels(tenant: key.tenant, match: key.match)
-            _ = try await query(plan.sql, plan.parameters)
+            let channels = Store.planChannels(tenant: key.tenant, match: key.match)
+            let starts = Store.planStarts(tenant: key.tenant, match: key.match)
+            for plan in [channels, starts] { _ = try await query(plan.sql, plan.parameters) }
         case .noApp, .contentStateMissing, .fixed, .statusConflict: break
         }
         return answer
@@ -144,6 +145,9 @@ private struct MatchPut {
     private func revive() async throws -> MatchRecord {
         // Its feed starts afresh: an old event's id must not answer for a new event.
         _ = try await query("DELETE FROM events WHERE tenant_id = $1 AND match_id = $2", key.parameters)
+        // And it is started on its followers' phones once more.
+        _ = try await query("DELETE FROM starts WHERE tenant_id = $1 AND match_id = $2", key.parameters)
+        _ = try await query("DELETE FROM start_passes WHERE tenant_id = $1 AND match_id = $2", key.parameters)
         return MatchRecord(try await query(Self.reviveSQL, parameters)[0])
     }
 

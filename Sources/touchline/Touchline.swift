@@ -55,5 +55,6 @@ extension Command {
     /// Every command, in the order of the help.
     static let all: [Command] =
         [.serve, .migrate, .demo, .doctor, .replay, .explain] + pushes + [.completions, .manual, .complete]
-        + tenants + keys + [.keyBootstrap] + apps + types + matches + events + activities + channels + pauses
+        + tenants + keys + [.keyBootstrap] + apps + types + matches + starts + events + activities + devices
+        + channels + pauses
 }

@@ -40,6 +40,25 @@ package struct PayloadSizes: Sendable {
         return max(composer.compose().count, end.compose().count) + alertReserveBytes
     }
 
+    /// What a start has beside attributes and content state: its keys, the longest type and channel id that occur.
+    private static let startReserveBytes = 512
+
+    /// Checks that a match can be started with its first state.
+    ///
+    /// - Throws: `payload_too_large`: a start goes to tokens.
+    package func check(startAlert: RawJSON, contentState: RawJSON) throws(Problem) {
+        let size = startAlert.bytes.count + contentState.bytes.count + attributesBytes + Self.startReserveBytes
+        let limit = PushLimits.devicePayloadBytes
+        guard size > limit else { return }
+        throw Problem(
+            .payloadTooLarge,
+            "a start with its alert, attributes and content state takes up to \(size) bytes; the limit is \(limit)",
+            field: "start",
+            hint: "Shorten the alert, the attributes or texts in the content state.",
+            excess: Problem.SizeExcess(size: size, limit: limit, route: "token")
+        )
+    }
+
     /// - Throws: `payload_too_large` with size, limit and route: the one that is exceeded by most.
     package func check(contentState: RawJSON?, relevanceScore: String? = nil, extra: RawJSON? = nil) throws(Problem) {
         let size = Self.worstBytes(contentState: contentState, relevanceScore: relevanceScore, extra: extra)

@@ -50,6 +50,7 @@ extension API {
             }
             let sizes = PayloadSizes(routes: routes, attributesBytes: draft.attributes?.bytes.count ?? 0)
             try sizes.check(contentState: draft.contentState)
+            if let alert = draft.startAlert { try sizes.check(startAlert: alert, contentState: state.rawJSON) }
         }
         let answer = try await store.putMatch(draft, key, by: call.deadline)
         let (status, match) = try Self.stored(answer, bundle: draft.bundle)

@@ -66,6 +66,24 @@ extension API {
         Route("GET /v1/matches/{match}/channel", .tenant([.admin, .app, .read])) { api, call in
             try await api.showChannel(call)
         },
+        Route("POST /v1/matches/{match}/starts", .tenant([.admin, .app])) { api, call in
+            try await api.startMatch(call)
+        },
+        Route("GET /v1/matches/{match}/starts", .tenant([.admin, .app, .read])) { api, call in
+            try await api.showStarts(call)
+        },
+        Route("PUT /v1/devices/{device}", .tenant([.admin, .app])) { api, call in try await api.putDevice(call) },
+        Route("PATCH /v1/devices/{device}", .tenant([.admin, .app])) { api, call in try await api.changeDevice(call) },
+        Route("DELETE /v1/devices/{device}", .tenant([.admin, .app])) { api, call in
+            try await api.deleteDevice(call)
+        },
+        Route(
+            "POST /v1/devices",
+            .tenant([.admin, .app]),
+            lines: { api, call, exchange in
+                try await api.postDeviceLines(call, exchange)
+            }
+        ),
         Route("GET /v1/channels", .tenant([.admin, .read])) { api, call in try await api.listChannels(call) },
         Route("POST /v1/channels", .tenant([.admin])) { api, call in try await api.makeChannels(call) },
         Route("DELETE /v1/channels/{id}", .tenant([.admin])) { api, call in try await api.deleteChannel(call) },

@@ -2,7 +2,7 @@ internal import EventLoop
 internal import APNs
 internal import APNsProtocol
 internal import Core
-internal import Store
+package import Store
 internal import Synchronization
 
 /// The numbers of dispatching.
@@ -31,6 +31,9 @@ package struct DispatchConfiguration: Sendable {
     package var stragglersAtOnce = 500
     package var stragglerLease: Duration = .seconds(15)
 
+    /// For tests: called between any two steps of a page of starts. What it returns is as if the process had died there.
+    package var startStep: (@Sendable (_ step: String) async -> StoreError?)?
+
     /// Is told in a sentence what keeps dispatching from its work, the same sentence at most once a minute.
     package var report: (@Sendable (String) -> Void)?
 
@@ -56,6 +59,8 @@ final class DispatchContext: Sendable {
     /// So many channels gone within a minute are no accident.
     private static let manyChannels = 10
     private let draining = Atomic(false)
+    /// Matches whose starts this process sends just now.
+    let startsRunning = Atomic(0)
     private let reported = Mutex<[String: ContinuousClock.Instant]>([:])
 
     init(

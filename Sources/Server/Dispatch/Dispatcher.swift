@@ -37,6 +37,7 @@ package final class Dispatcher: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.renewLeases() }
             group.addTask { await self.runStragglers() }
+            group.addTask { await self.context.runStarts() }
             await self.runTargets()
         }
     }
@@ -45,7 +46,7 @@ package final class Dispatcher: Sendable {
     package func drain(by deadline: ContinuousClock.Instant) async {
         context.beginDraining()
         bell.ringHere()
-        while running.load(ordering: .relaxed) > 0, .now < deadline {
+        while running.load(ordering: .relaxed) + context.startsRunning.load(ordering: .relaxed) > 0, .now < deadline {
             await context.runnerEnded.wait(atMost: .milliseconds(200))
         }
     }

@@ -14,6 +14,7 @@ package final class WorkBell: Sendable {
     let targets = WakeUp()
     let stragglers = WakeUp()
     let housekeeping = WakeUp()
+    let starts = WakeUp()
     private let others = WakeUp()
     /// Names this process, so that it does not wake itself.
     private let name: String
@@ -32,6 +33,7 @@ package final class WorkBell: Sendable {
         targets.signal()
         stragglers.signal()
         housekeeping.signal()
+        starts.signal()
     }
 
     /// Tells other processes, until cancelled.

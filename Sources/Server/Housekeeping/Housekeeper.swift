@@ -190,6 +190,7 @@ package final class Housekeeper: Sendable {
                 configuration.report?("counts do not add up: \(sentence)")
             }
             try? await store.pruneChannelIDs(by: deadline)
+            try? await store.pruneStarts(by: deadline)
             while let count = try? await store.pruneEvents(limit: 5000, by: deadline), count == 5000 {}
             try? await Task.sleep(for: configuration.pruning)
         }

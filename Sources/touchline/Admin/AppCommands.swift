@@ -91,7 +91,7 @@ extension Command {
         Option("--stale-after", "SECONDS", "when a state without its own is stale"),
         Option("--channel-lead", "SECONDS", "how long before kick-off a channel is made"),
         Option("--channel-linger", "SECONDS", "how long after the end it is kept"),
-        Option("--start-lead", "SECONDS", "for starts by push, which are not there yet"),
+        Option("--start-lead", "SECONDS", "how long before its kick-off a match is started"),
         Option("--frequent-gap", "SECONDS", "between routine updates of phones that allow frequent ones"),
         Option("--frequent-urgent", "N", "priority-10 pushes an hour to each of them"),
         Option("--standard-gap", "SECONDS", "between routine updates of all others"),

@@ -16,6 +16,8 @@ extension Command {
                 Option("--content-state", "JSON|@FILE", "the first one"),
                 Option("--attributes", "JSON|@FILE", "what does not change while it is played"),
                 Option("--topics", "LIST", "split by commas: team:arg,competition:wc-2026"),
+                Option("--start-title", "TEXT", "with --start-body: the match is started on its followers' phones"),
+                Option("--start-body", "TEXT", "with --start-title"),
                 Option("--status", "STATUS", "scheduled, postponed or abandoned"),
             ],
             example: "touchline match create final --bundle com.acme.scores --type MatchAttributes "
@@ -32,7 +34,7 @@ extension Command {
                     ("topics", topics.map { .array($0) }),
                     ("content_state", try AdminCommand.json("--content-state", invocation)),
                     ("attributes", try AdminCommand.json("--attributes", invocation)),
-                    ("status", AdminCommand.text("--status", invocation)),
+                    ("start", try start(invocation)), ("status", AdminCommand.text("--status", invocation)),
                 ])
             )
         },
@@ -112,4 +114,13 @@ extension Command {
             example: "touchline match delete final"
         ) { invocation in .init(method: "DELETE", path: AdminCommand.path("matches", invocation.words[0])) },
     ]
+
+    private static func start(_ invocation: Invocation) throws(Failure) -> JSONOutput? {
+        switch (invocation.value("--start-title"), invocation.value("--start-body")) {
+        case (nil, nil): return nil
+        case (let title?, let body?):
+            return ["alert": ["title": .string(title), "body": .string(body), "sound": "default"]]
+        default: throw Failure(.wrongUse, "--start-title and --start-body go together")
+        }
+    }
 }

@@ -1,0 +1,385 @@
+package import APNsProtocol
+package import Core
+package import PostgreSQL
+
+/// A match's starts in one environment, claimed by this process.
+package struct StartPass: Sendable {
+    package let match: MatchKey
+    package let environment: APNsEnvironment
+    /// Names the claim; a page is recorded only while it stands.
+    package let lease: String
+
+    var key: [PGValue] { match.parameters + [.text(environment.rawValue)] }
+}
+
+/// A start that is recorded and may go out, once.
+package struct RecordedStart: Sendable {
+    package let device: DeviceID
+    package let token: DeviceToken
+    package let supportsChannels: Bool
+    package let allowsFrequentUpdates: Bool
+    /// This one included.
+    package let attempts: Int
+}
+
+/// What a start needs of its match beyond its state.
+package struct StartContent: Sendable {
+    package let attributesType: AttributesType
+    package let attributes: RawJSON
+    package let alert: RawJSON
+    /// Open ones, in the pass's environment.
+    package let channels: [ChannelRecord]
+    package let mode: ChannelMode
+    /// Whether the app reaches phones by update tokens at all.
+    package let usesTokens: Bool
+}
+
+/// What became of a recorded start.
+package struct StartResult: Sendable {
+    package enum State: String, Sendable {
+        case accepted
+        /// It may have arrived: two cards are worse than none.
+        case unknown
+        case refused
+        case givenUp = "given_up"
+        /// APNs said "later": it has not arrived.
+        case waiting
+    }
+
+    package let device: DeviceID
+    /// That it was sent to; nil: it was not.
+    package let token: DeviceToken?
+    package let state: State
+    package let reason: String?
+    package let delay: Duration?
+
+    package init(
+        _ device: DeviceID,
+        _ token: DeviceToken?,
+        _ state: State,
+        reason: String? = nil,
+        delay: Duration? = nil
+    ) {
+        self.device = device
+        self.token = token
+        self.state = state
+        self.reason = reason
+        self.delay = delay
+    }
+}
+
+extension Store {
+    /// How long after its kick-off a match may still be started on a phone.
+    private static let startWindow = "interval '90 minutes'"
+
+    /// Plans a match's starts, one pass for each environment of its app; for the transaction that makes or moves it.
+    ///
+    /// Only a match with an alert for its start has any: iOS starts nothing without one.
+    package static func planStarts(tenant: TenantID, match: MatchID) -> PGStatement {
+        PGStatement(
+            """
+            INSERT INTO start_passes AS p (tenant_id, match_id, environment, due_at, start_until)
+            SELECT m.tenant_id, m.match_id, a.environment, m.kickoff_at - make_interval(secs => a.start_lead),
+                   m.kickoff_at + \(startWindow)
+            FROM matches m JOIN apps a ON a.tenant_id = m.tenant_id AND a.bundle = m.bundle
+            WHERE m.tenant_id = $1 AND m.match_id = $2 AND m.deleted_at IS NULL AND m.end_version IS NULL
+              AND m.start_alert IS NOT NULL AND m.status IN ('scheduled', 'live')
+              AND m.kickoff_at + \(startWindow) > now()
+            ON CONFLICT (tenant_id, match_id, environment) DO UPDATE
+            SET start_until = excluded.start_until,
+                state = CASE p.state WHEN 'cancelled' THEN 'waiting' ELSE p.state END,
+                due_at = CASE WHEN p.state IN ('waiting', 'cancelled') AND p.lease_owner IS NULL THEN excluded.due_at ELSE p.due_at END
+            """,
+            [.text(tenant), .text(match)]
+        )
+    }
+
+    /// Starts a match on its followers' phones now, whatever the app's lead.
+    ///
+    /// - Returns: false: it has no pass that is still to come.
+    package func startNow(_ match: MatchKey, by deadline: ContinuousClock.Instant) async throws(StoreError) -> Bool {
+        try await tenant(
+            match.tenant,
+            by: deadline,
+            """
+            UPDATE start_passes SET due_at = CASE WHEN lease_owner IS NULL THEN now() ELSE due_at END, start_until = greatest(start_until, now() + interval '10 minutes')
+            WHERE tenant_id = $1 AND match_id = $2 AND state IN ('waiting', 'running')
+            """,
+            match.parameters
+        ).affectedRows > 0
+    }
+
+    /// Claims a pass whose time has come. What its last holder left in the middle of sending is unknown from now on.
+    ///
+    /// - Returns: nil if none is due, with how long until one may be.
+    package func claimStartPass(
+        owner: String,
+        lease: Duration,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> (pass: StartPass?, next: Duration?) {
+        let results = try await pipeline(
+            [
+                PGStatement(
+                    """
+                    WITH due AS (
+                        SELECT tenant_id, match_id, environment FROM start_passes WHERE due_at <= now()
+                        ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+                    ), taken AS (
+                        UPDATE start_passes p SET due_at = now() + make_interval(secs => $2), lease_owner = $1,
+                            began_at = coalesce(p.began_at, now())
+                        FROM due d
+                        WHERE (p.tenant_id, p.match_id, p.environment) = (d.tenant_id, d.match_id, d.environment)
+                        RETURNING p.*
+                    ), over AS (
+                        UPDATE starts s SET state = 'unknown', reason = 'the process that sent it was gone'
+                        FROM taken t
+                        WHERE (s.tenant_id, s.match_id, s.environment) = (t.tenant_id, t.match_id, t.environment)
+                          AND s.state = 'sending'
+                    )
+                    SELECT tenant_id, match_id, environment FROM taken
+                    """,
+                    [.text(owner), .seconds(lease)]
+                ),
+                PGStatement(
+                    "SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::bigint FROM start_passes"
+                ),
+            ],
+            by: deadline
+        )
+        let pass = results[0].first.map { row in
+            StartPass(match: row.matchKey(0), environment: row.value(2), lease: owner)
+        }
+        return (pass, results[1].first?.optionalInt(0).map { .milliseconds(max(0, $0)) })
+    }
+
+    /// What every start of the match carries; nil if it has no alert or no app here.
+    package func startContent(
+        of pass: StartPass,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> StartContent? {
+        let results = try await pipeline(
+            [
+                PGStatement(
+                    """
+                    SELECT m.attributes_type, m.attributes, m.start_alert, a.channels, a.tokens FROM matches m
+                    JOIN apps a ON a.tenant_id = m.tenant_id AND a.bundle = m.bundle AND a.environment = $3
+                    WHERE m.tenant_id = $1 AND m.match_id = $2 AND m.start_alert IS NOT NULL
+                    """,
+                    pass.key
+                ),
+                PGStatement(
+                    """
+                    SELECT \(ChannelRecord.columns) FROM channels c
+                    WHERE c.tenant_id = $1 AND c.match_id = $2 AND c.environment = $3 AND c.state = 'open'
+                    """,
+                    pass.key
+                ),
+            ],
+            by: deadline
+        )
+        return results[0].first.map { row in
+            StartContent(
+                attributesType: row.wrapped(0),
+                attributes: row.optionalJSON(1) ?? RawJSON(text: "{}"),
+                alert: row.json(2),
+                channels: results[1].map { ChannelRecord($0) },
+                mode: row.value(3),
+                usesTokens: row.bool(4)
+            )
+        }
+    }
+
+    /// Records a page of starts, each device once over all its topics, before any of them is sent.
+    ///
+    /// First those that wait by themselves, then those behind the pass's cursor, which moves in the same transaction.
+    /// - Returns: Those to be sent, and whether the pass has come to its end; nil: the claim is lost, or the match takes no
+    ///   starts any more.
+    package func recordStarts(
+        of pass: StartPass,
+        limit: Int,
+        lease: Duration,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> (starts: [RecordedStart], isAtEnd: Bool)? {
+        let results = try await pipeline(
+            [
+                PGStatement(
+                    """
+                    UPDATE start_passes p SET due_at = now() + make_interval(secs => $5), state = 'running'
+                    FROM matches m
+                    WHERE p.tenant_id = $1 AND p.match_id = $2 AND p.environment = $3 AND p.lease_owner = $4
+                      AND p.due_at IS NOT NULL AND p.start_until > now()
+                      AND (m.tenant_id, m.match_id) = (p.tenant_id, p.match_id) AND m.deleted_at IS NULL
+                      AND m.end_requested_at IS NULL AND m.end_version IS NULL AND m.status IN ('scheduled', 'live')
+                    """,
+                    pass.key + [.text(pass.lease), .seconds(lease)]
+                ),
+                PGStatement(
+                    """
+                    WITH pass AS (
+                        SELECT p.cursor, m.bundle, m.topics || ('match:' || m.match_id) AS topics
+                        FROM start_passes p JOIN matches m ON (m.tenant_id, m.match_id) = (p.tenant_id, p.match_id)
+                        WHERE p.tenant_id = $1 AND p.match_id = $2 AND p.environment = $3 AND p.lease_owner = $4
+                          AND p.state = 'running' AND p.due_at IS NOT NULL AND p.start_until > now()
+                          AND m.deleted_at IS NULL AND m.end_requested_at IS NULL AND m.end_version IS NULL
+                          AND m.status IN ('scheduled', 'live')
+                    ), page AS MATERIALIZED (
+                        SELECT d.device, d.push_to_start_token IS NOT NULL AND d.refused_reason IS NULL
+                            AND NOT $2 = ANY (d.showing) AND NOT EXISTS (
+                                SELECT FROM activities a WHERE a.tenant_id = $1 AND a.match_id = $2
+                                  AND a.device = d.device) AS wants
+                        FROM pass, devices d
+                        WHERE d.tenant_id = $1 AND d.device > pass.cursor AND d.bundle = pass.bundle
+                          AND d.environment = $3 AND d.topics && pass.topics
+                        ORDER BY d.device LIMIT $5
+                    ), moved AS (
+                        UPDATE start_passes p SET cursor = coalesce((SELECT max(device) FROM page), p.cursor)
+                        WHERE p.tenant_id = $1 AND p.match_id = $2 AND p.environment = $3
+                          AND EXISTS (SELECT FROM page)
+                    ), fresh AS (
+                        INSERT INTO starts (tenant_id, match_id, device, environment, state, sender, attempts)
+                        SELECT $1, $2, device, $3, 'sending', $4, 1 FROM page WHERE wants
+                        ON CONFLICT DO NOTHING RETURNING device, attempts
+                    ), waiting AS (
+                        UPDATE starts s SET state = 'sending', sender = $4, attempts = s.attempts + 1, due_at = NULL
+                        WHERE EXISTS (SELECT FROM pass) AND (s.tenant_id, s.match_id, s.device) IN (
+                            SELECT w.tenant_id, w.match_id, w.device FROM starts w
+                            WHERE w.tenant_id = $1 AND w.match_id = $2 AND w.environment = $3 AND w.state = 'waiting'
+                              AND w.due_at <= now() LIMIT $5)
+                        RETURNING s.device, s.attempts
+                    ), taken AS (SELECT * FROM fresh UNION ALL SELECT * FROM waiting)
+                    SELECT t.device, d.push_to_start_token, d.supports_channels, d.frequent, t.attempts,
+                           (SELECT count(*) FROM page)
+                    FROM (SELECT 1) one LEFT JOIN taken t ON true
+                    LEFT JOIN devices d ON d.tenant_id = $1 AND d.device = t.device
+                      AND d.push_to_start_token IS NOT NULL AND NOT $2 = ANY (d.showing) AND NOT EXISTS (
+                          SELECT FROM activities a WHERE a.tenant_id = $1 AND a.match_id = $2 AND a.device = d.device)
+                    """,
+                    pass.key + [.text(pass.lease), .int(limit)]
+                ),
+            ],
+            by: deadline
+        )
+        guard results[0].affectedRows == 1, let first = results[1].first else { return nil }
+        var starts: [RecordedStart] = []
+        var unwanted: [StartResult] = []
+        for row in results[1] where !row.isNull(0) {
+            guard !row.isNull(1) else {
+                // It has a card meanwhile, or its token is gone.
+                unwanted.append(StartResult(row.wrapped(0), nil, .givenUp, reason: "not wanted any more"))
+                continue
+            }
+            starts.append(
+                RecordedStart(
+                    device: row.wrapped(0),
+                    token: row.wrapped(1),
+                    supportsChannels: row.bool(2),
+                    allowsFrequentUpdates: row.bool(3),
+                    attempts: Int(row.int(4))
+                )
+            )
+        }
+        if !unwanted.isEmpty { try await settleStarts(unwanted, of: pass, by: deadline) }
+        return (starts, first.int(5) < limit && results[1].count <= limit)
+    }
+
+    /// Writes down what became of starts. A token that APNs refuses is set aside until the device names another.
+    package func settleStarts(
+        _ results: [StartResult],
+        of pass: StartPass,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) {
+        let refused = results.filter { $0.state == .refused }
+        _ = try await pipeline(
+            [
+                PGStatement(
+                    """
+                    UPDATE starts s SET state = r.state, reason = r.reason,
+                        due_at = CASE WHEN r.state = 'waiting' THEN now() + make_interval(secs => r.delay) END
+                    FROM unnest($4::text[], $5::text[], $6::text[], $7::bigint[]) AS r (device, state, reason, delay)
+                    WHERE s.tenant_id = $1 AND s.match_id = $2 AND s.environment = $3 AND s.device = r.device
+                      AND s.state = 'sending'
+                    """,
+                    pass.key + [
+                        .textArray(results.map(\.device.text)), .textArray(results.map(\.state.rawValue)),
+                        .textArray(results.map(\.reason)),
+                        .int8Array(results.map { $0.delay.map { max(1, $0.components.seconds) } }),
+                    ]
+                ),
+                PGStatement(
+                    """
+                    UPDATE devices d SET refused_reason = r.reason
+                    FROM unnest($2::text[], $3::text[], $4::text[]) AS r (device, reason, token)
+                    WHERE d.tenant_id = $1 AND d.device = r.device AND d.push_to_start_token = r.token
+                    """,
+                    [
+                        .text(pass.match.tenant), .textArray(refused.map(\.device.text)),
+                        .textArray(refused.map { $0.reason ?? "refused" }), .textArray(refused.map(\.token?.text)),
+                    ]
+                ),
+            ],
+            by: deadline
+        )
+    }
+
+    /// Gives a pass back: at its end it is looked at again when a start waits; over and done after `start_until`.
+    package func releaseStartPass(
+        _ pass: StartPass,
+        isDone: Bool,
+        after delay: Duration,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) {
+        _ = try await query(
+            """
+            UPDATE start_passes p SET lease_owner = NULL,
+                state = CASE WHEN o.is_over THEN CASE WHEN p.state = 'done' THEN 'done' ELSE 'cancelled' END
+                             WHEN $5 THEN 'done' ELSE p.state END,
+                due_at = CASE WHEN o.is_over THEN NULL
+                    WHEN $5 THEN (SELECT min(s.due_at) FROM starts s WHERE s.tenant_id = $1 AND s.match_id = $2
+                        AND s.environment = $3 AND s.state = 'waiting')
+                    ELSE now() + make_interval(secs => $6) END
+            FROM (SELECT NOT EXISTS (
+                SELECT FROM matches m JOIN start_passes q ON (q.tenant_id, q.match_id) = (m.tenant_id, m.match_id)
+                WHERE m.tenant_id = $1 AND m.match_id = $2 AND q.environment = $3 AND q.start_until > now()
+                  AND m.deleted_at IS NULL AND m.end_requested_at IS NULL AND m.end_version IS NULL
+                  AND m.status IN ('scheduled', 'live')) AS is_over) o
+            WHERE p.tenant_id = $1 AND p.match_id = $2 AND p.environment = $3 AND p.lease_owner = $4
+            """,
+            pass.key + [.text(pass.lease), .bool(isDone), .seconds(delay)],
+            by: deadline
+        )
+    }
+
+    /// Forgets what became of starts a week ago, and their passes, a bounded number at a time.
+    package func pruneStarts(by deadline: ContinuousClock.Instant) async throws(StoreError) {
+        _ = try await pipeline(
+            [
+                PGStatement(
+                    """
+                    DELETE FROM starts WHERE ctid = ANY (ARRAY(
+                        SELECT s.ctid FROM start_passes p JOIN starts s USING (tenant_id, match_id, environment)
+                        WHERE p.due_at IS NULL AND p.start_until < now() - interval '7 days' LIMIT 20000))
+                    """
+                ),
+                PGStatement(
+                    """
+                    DELETE FROM start_passes p WHERE p.due_at IS NULL AND p.start_until < now() - interval '7 days'
+                      AND NOT EXISTS (SELECT FROM starts s WHERE (s.tenant_id, s.match_id) = (p.tenant_id, p.match_id))
+                    """
+                ),
+            ],
+            by: deadline
+        )
+    }
+
+    /// Phones that start on a channel which keeps nothing get the newest state once more.
+    package func resendAfterStarts(
+        of match: MatchKey,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) {
+        _ = try await query(
+            "SELECT touchline_plan_resend($1, $2, clock_timestamp() + interval '30 seconds')",
+            match.parameters,
+            by: deadline
+        )
+    }
+}
