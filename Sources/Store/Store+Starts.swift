@@ -1,6 +1,6 @@
 package import APNsProtocol
 package import Core
-package import PostgreSQL
+internal import PostgreSQL
 
 /// A match's starts in one environment, claimed by this process.
 package struct StartPass: Sendable {
@@ -69,46 +69,6 @@ package struct StartResult: Sendable {
 }
 
 extension Store {
-    /// How long after its kick-off a match may still be started on a phone.
-    private static let startWindow = "interval '90 minutes'"
-
-    /// Plans a match's starts, one pass for each environment of its app; for the transaction that makes or moves it.
-    ///
-    /// Only a match with an alert for its start has any: iOS starts nothing without one.
-    package static func planStarts(tenant: TenantID, match: MatchID) -> PGStatement {
-        PGStatement(
-            """
-            INSERT INTO start_passes AS p (tenant_id, match_id, environment, due_at, start_until)
-            SELECT m.tenant_id, m.match_id, a.environment, m.kickoff_at - make_interval(secs => a.start_lead),
-                   m.kickoff_at + \(startWindow)
-            FROM matches m JOIN apps a ON a.tenant_id = m.tenant_id AND a.bundle = m.bundle
-            WHERE m.tenant_id = $1 AND m.match_id = $2 AND m.deleted_at IS NULL AND m.end_version IS NULL
-              AND m.start_alert IS NOT NULL AND m.status IN ('scheduled', 'live')
-              AND m.kickoff_at + \(startWindow) > now()
-            ON CONFLICT (tenant_id, match_id, environment) DO UPDATE
-            SET start_until = excluded.start_until,
-                state = CASE p.state WHEN 'cancelled' THEN 'waiting' ELSE p.state END,
-                due_at = CASE WHEN p.state IN ('waiting', 'cancelled') AND p.lease_owner IS NULL THEN excluded.due_at ELSE p.due_at END
-            """,
-            [.text(tenant), .text(match)]
-        )
-    }
-
-    /// Starts a match on its followers' phones now, whatever the app's lead.
-    ///
-    /// - Returns: false: it has no pass that is still to come.
-    package func startNow(_ match: MatchKey, by deadline: ContinuousClock.Instant) async throws(StoreError) -> Bool {
-        try await tenant(
-            match.tenant,
-            by: deadline,
-            """
-            UPDATE start_passes SET due_at = CASE WHEN lease_owner IS NULL THEN now() ELSE due_at END, start_until = greatest(start_until, now() + interval '10 minutes')
-            WHERE tenant_id = $1 AND match_id = $2 AND state IN ('waiting', 'running')
-            """,
-            match.parameters
-        ).affectedRows > 0
-    }
-
     /// Claims a pass whose time has come. What its last holder left in the middle of sending is unknown from now on.
     ///
     /// - Returns: nil if none is due, with how long until one may be.

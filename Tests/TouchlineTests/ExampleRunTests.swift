@@ -137,7 +137,8 @@ struct ExampleRunTests {
                 ("app show com.acme.score production", ["Did you mean “com.acme.scores”?", "touchline app list"]),
                 ("type show com.acme.scores MatchAttribute", ["Did you mean “MatchAttributes”?", "type list"]),
                 ("tenant show t_nobody", ["touchline tenant list"]), ("key delete k_nothing", ["touchline key list"]),
-                ("channel delete AAAA", ["touchline channel audit"]),
+                ("channel delete AAAA", ["touchline channel audit"]), ("device delete x", ["touchline device list"]),
+                ("match start finl", ["Did you mean “final”?"]), ("match starts finl", ["touchline match list"]),
             ] {
                 let run = try await stage.run("touchline \(line)", environment)
                 #expect(run.ending == .exited(3), "\(line)\n\(run.output)")

@@ -45,6 +45,7 @@ struct ReadmeTests {
             )
             let requests = try await simulator.send("GET", "/_sim/requests?last=100").text
             #expect(requests.contains("/4/broadcasts/apps/com.acme.scores"), "\(requests)")
+            #expect(requests.contains("/3/device/5e4d3c2b1a09"), "\(requests)")
             await simulator.close()
         }
     }

@@ -19,6 +19,17 @@ extension API {
         return .json(200, ["device": .string(device.text), "status": "stored"])
     }
 
+    func listDevices(_ call: Call) async throws -> HTTPResponse {
+        let paging = try Paging(call, parts: 1)
+        let page = try await store.devices(
+            of: call.tenant,
+            after: paging.after?[0],
+            limit: paging.limit,
+            by: call.deadline
+        )
+        return .page(page, place: { [$0.device.text] }, \.json)
+    }
+
     func deleteDevice(_ call: Call) async throws -> HTTPResponse {
         try call.noQuery()
         let device: DeviceID = try call.parameter("device")
@@ -66,17 +77,27 @@ extension API {
         for (place, answer) in zip(places, answers) { lines[place].stored = answer }
     }
 
-    /// Starts a match on its followers' phones now.
+    /// Starts a match on its followers' phones now, with an alert of the call's own, or the match's.
     func startMatch(_ call: Call) async throws -> HTTPResponse {
         try call.noQuery()
         let match = try call.match()
-        guard try await store.match(match, by: call.deadline) != nil else { throw Self.noSuchMatch }
-        guard try await store.startNow(match, by: call.deadline) else {
+        let body = call.request.body.isEmpty ? nil : try call.object("alert")
+        let alert = try body?.optionalObject("alert").map { try EventAlert($0, path: "alert").json }
+        guard let record = try await store.match(match, by: call.deadline) else { throw Self.noSuchMatch }
+        guard alert ?? record.startAlert != nil else {
             throw Problem(
                 .conflict,
-                "the match has no start to come: it went by, was cancelled, or has no start.alert",
+                "a start needs an alert, and the match has none",
+                field: "alert",
+                hint: "Give one here, as {\"alert\":{\"title\",\"body\"}}, or with the match, as start.alert."
+            )
+        }
+        guard try await store.startNow(match, alert: alert, by: call.deadline) else {
+            throw Problem(
+                .conflict,
+                "the match is over or called off, and starts nobody",
                 field: "match",
-                hint: "GET /v1/matches/{match}/starts shows what became of it."
+                hint: "GET /v1/matches/{match}/starts shows what became of its starts."
             )
         }
         wake()
@@ -149,6 +170,18 @@ extension DeviceAnswer {
             )
         case .notFound: Problem(.notFound, "there is no such device", field: "device")
         }
+    }
+}
+
+extension DeviceRecord {
+    fileprivate var json: JSONOutput {
+        [
+            "device": .string(device.text), "bundle": .string(bundle.text),
+            "environment": .string(environment.rawValue), "has_token": .bool(hasToken),
+            "refused": .string(refusedReason), "supports_channels": .bool(supportsChannels),
+            "frequent_pushes_enabled": .bool(allowsFrequentUpdates), "topics": .array(topics.map { .string($0) }),
+            "showing": .array(showing.map { .string($0) }),
+        ]
     }
 }
 

@@ -72,6 +72,7 @@ extension API {
         Route("GET /v1/matches/{match}/starts", .tenant([.admin, .app, .read])) { api, call in
             try await api.showStarts(call)
         },
+        Route("GET /v1/devices", .tenant([.admin, .app, .read])) { api, call in try await api.listDevices(call) },
         Route("PUT /v1/devices/{device}", .tenant([.admin, .app])) { api, call in try await api.putDevice(call) },
         Route("PATCH /v1/devices/{device}", .tenant([.admin, .app])) { api, call in try await api.changeDevice(call) },
         Route("DELETE /v1/devices/{device}", .tenant([.admin, .app])) { api, call in

@@ -39,6 +39,8 @@ enum WrongID {
                 return List(typed: id, path: "/v1/matches", member: "match", command: "match list")
             }
             return List(typed: id, path: "/v1/channels", member: "channel_id", command: "channel audit")
+        case "device":
+            return List(typed: id, path: "/v1/devices", member: "device", command: "device list")
         case "tenant": return List(typed: id, path: "/v1/tenants", member: "tenant", command: "tenant list")
         case "app": return apps(id)
         case "type":

@@ -35,6 +35,15 @@ extension Command {
                 ])
             )
         },
+        AdminCommand.list(
+            "device list",
+            "the phones that follow topics; REFUSED says why APNs refused one's token",
+            columns: [
+                .init("DEVICE", "device"), .init("BUNDLE", "bundle"), .init("ENVIRONMENT", "environment"),
+                .init("TOKEN", "has_token"), .init("CHANNELS", "supports_channels"), .init("REFUSED", "refused"),
+            ],
+            example: "touchline device list"
+        ) { _ in "/v1/devices" },
         AdminCommand.one(
             "device delete",
             "forget a phone: nothing is started on it any more",
@@ -48,9 +57,18 @@ extension Command {
             "match start",
             "start a match on its followers' phones now, before the app's start_lead",
             arguments: [match],
-            example: "touchline match start final"
-        ) { invocation in
-            .init(method: "POST", path: AdminCommand.path("matches", invocation.words[0], "starts"))
+            options: [
+                Option("--title", "TEXT", "with --body: what the phones say; else what the match has"),
+                Option("--body", "TEXT", "with --title"),
+            ],
+            example: "touchline match start final --title 'Spain – Argentina' --body 'Kick-off'"
+        ) { invocation throws(Failure) in
+            let alert = try alert(invocation, title: "--title", body: "--body")
+            return .init(
+                method: "POST",
+                path: AdminCommand.path("matches", invocation.words[0], "starts"),
+                body: alert.map { ["alert": $0] }
+            )
         },
         AdminCommand.list(
             "match starts",
@@ -67,6 +85,19 @@ extension Command {
             example: "touchline match starts final"
         ) { invocation in AdminCommand.path("matches", invocation.words[0], "starts") },
     ]
+
+    /// An alert of two options that go together; nil: neither is there.
+    static func alert(
+        _ invocation: Invocation,
+        title: String,
+        body: String
+    ) throws(Failure) -> JSONOutput? {
+        switch (invocation.value(title), invocation.value(body)) {
+        case (nil, nil): return nil
+        case (let title?, let body?): return ["title": .string(title), "body": .string(body), "sound": "default"]
+        default: throw Failure(.wrongUse, "\(title) and \(body) go together")
+        }
+    }
 
     private static func list(_ option: String, _ invocation: Invocation) -> JSONOutput? {
         invocation.value(option).map { .array($0.split(separator: ",").map { .string(String($0)) }) }

@@ -34,7 +34,11 @@ extension Command {
                     ("topics", topics.map { .array($0) }),
                     ("content_state", try AdminCommand.json("--content-state", invocation)),
                     ("attributes", try AdminCommand.json("--attributes", invocation)),
-                    ("start", try start(invocation)), ("status", AdminCommand.text("--status", invocation)),
+                    (
+                        "start",
+                        try alert(invocation, title: "--start-title", body: "--start-body").map { ["alert": $0] }
+                    ),
+                    ("status", AdminCommand.text("--status", invocation)),
                 ])
             )
         },
@@ -114,13 +118,4 @@ extension Command {
             example: "touchline match delete final"
         ) { invocation in .init(method: "DELETE", path: AdminCommand.path("matches", invocation.words[0])) },
     ]
-
-    private static func start(_ invocation: Invocation) throws(Failure) -> JSONOutput? {
-        switch (invocation.value("--start-title"), invocation.value("--start-body")) {
-        case (nil, nil): return nil
-        case (let title?, let body?):
-            return ["alert": ["title": .string(title), "body": .string(body), "sound": "default"]]
-        default: throw Failure(.wrongUse, "--start-title and --start-body go together")
-        }
-    }
 }

@@ -94,7 +94,7 @@ struct KickOffTests {
     func onCommand() async throws {
         try await EngineFixture.run(.starts(dispatches: true)) { engine in
             let admin = try await engine.admin()
-            try await admin.problem("POST", "/v1/matches/final/starts", .conflict, field: "match")
+            try await admin.problem("POST", "/v1/matches/final/starts", .conflict, field: "alert")
             _ = try await admin.json("PUT", "/v1/matches/final", try await engine.matchBody(inMinutes: 600), 200)
             try await putDevices(admin, engine)
             _ = try await admin.json("POST", "/v1/matches/final/starts", 200)
@@ -105,6 +105,16 @@ struct KickOffTests {
                 #expect(body.contains(#""input-push-token":1"#) == isNew)
                 #expect(!body.contains("input-push-channel"))
             }
+            // Again, with words of its own: nobody is started twice, and who follows late is started with them.
+            _ = try await admin.json("POST", "/v1/matches/final/starts", #"{"alert":{"title":"Now","body":"x"}}"#, 200)
+            try await engine.put("late", token: 8, ["team:a"])
+            try await engine.until("SELECT count(*) = 5 FROM starts WHERE state = 'accepted'")
+            let pushes = await engine.pushes()
+            #expect(pushes.count == 5 && pushes.values.allSatisfy { $0.count == 1 })
+            #expect(pushes[TestTokens.token(8)]?.first?.alert == "Now")
+            let devices = try await admin.json("GET", "/v1/devices?limit=3", 200)
+            #expect(devices["items"].elements.map { $0["device"].text } == ["d1", "d2", "d3"])
+            #expect(devices["items"].elements[0]["has_token"].raw == "true")
         }
     }
 
