@@ -15,7 +15,7 @@ toolchain_packages=(
 demo_packages=(curl)
 
 # What the tests use beside that: other people's clients.
-test_packages=(curl procps)
+test_packages=(bsdutils curl procps)
 
 say() { printf '==> %s\n' "$*" >&2; }
 

@@ -16,7 +16,7 @@ struct ManualTests {
         let rest = Self.page[start.upperBound...]
         let section = rest[..<(rest.range(of: "\n.SS ")?.lowerBound ?? rest.endIndex)]
         for option in command.options { #expect(section.contains(".B \(escaped(option.name))"), "\(option.name)") }
-        #expect(section.contains(escaped(command.example)))
+        for line in [command.example] + command.examples.map(\.line) { #expect(section.contains(escaped(line))) }
     }
 
     @Test("names the newest section of CHANGELOG.md as the version")

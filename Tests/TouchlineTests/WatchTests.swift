@@ -1,18 +1,22 @@
+import EventLoop
 import Executables
+import Foundation
+import TestSupport
 import Testing
 
 @testable import touchline
 
 @Suite("A match that is watched")
 struct WatchTests {
-    private func match(_ more: String = "", status: String = "live", turns: String = "") throws -> WatchedMatch {
+    private func match(_ targets: String = "", status: String = "live", turns: String = "") throws -> WatchedMatch {
         let body = #"""
             {"match":"cup/1","bundle":"b","type":"T","status":"\#(status)","version":7,"kickoff_at":"2026-07-19T19:00:00Z",
             "topics":[],"paused":false,"content_state":{"home":2,"away":1,"home_name":"Spain","away_name":"Italy",
             "clock":"90+1'"},"channels":[{"environment":"production","cadence":"any","state":"pending","channel_id":null,
-            "last_error":"\#(String(repeating: "why ", count: 40))"}]\#(more)}
+            "last_error":"\#(String(repeating: "why ", count: 40))"}]}
             """#
-        let deliveries = #"{"match":"cup/1","version":7,"merged_versions":0,"turns":[\#(turns)],"sums":[]}"#
+        let deliveries =
+            #"{"match":"cup/1","version":7,"merged_versions":0,"turns":[\#(turns)],"sums":[],"targets":[\#(targets)]}"#
         return try WatchedMatch(
             match: APIClient.Answer(status: 200, body: Array(body.utf8)),
             deliveries: APIClient.Answer(status: 200, body: Array(deliveries.utf8))
@@ -50,6 +54,19 @@ struct WatchTests {
         )
     }
 
+    @Test("says what is behind, also while nothing is on its way to it")
+    func behind() throws {
+        func target(_ kind: String, _ reached: Int) -> String {
+            #"{"target":"\#(kind)","environment":"production","cadence":"frequent","shard":0,"reached":\#(reached),"due_at":null}"#
+        }
+        let turns = turn("tokens", 6, state: "done", accepted: 9)
+        let match = try match([target("channel", 0), target("tokens", 6)].joined(separator: ","), turns: turns)
+        #expect(match.waiting == 11 && match.turns.map(\.state) == ["behind", "behind"])
+        #expect(match.line.contains("targets 0/2  waiting 11"))
+        let reached = try self.match([target("channel", 7), target("tokens", 7)].joined(separator: ","), turns: turns)
+        #expect(reached.waiting == 0 && reached.line.contains("targets 2/2"))
+    }
+
     @Test("is over when it has ended and nothing waits")
     func isOver() throws {
         #expect(!(try match(turns: turn("tokens", 7, state: "done")).isOver))
@@ -57,5 +74,39 @@ struct WatchTests {
         #expect(try match(status: "ended", turns: done).isOver)
         let sending = turn("tokens", 7, state: "sending", wanted: 12)
         #expect(!(try match(status: "ended", turns: sending).isOver))
+    }
+}
+
+@Suite("Watching on a terminal", .database, .timeLimit(.minutes(10)))
+struct WatchOnTerminalTests {
+    @Test("fills the screen within its columns; Ctrl-C gives the terminal back, and is no failure")
+    func interrupted() async throws {
+        try await CommandStage.with { stage in
+            // `script` gives it a terminal of its own; what is typed comes through a pipe.
+            let run = try await stage.run(
+                """
+                export TOUCHLINE_KEY=$(cat ~/touchline/operator.key)
+                export TOUCHLINE_TENANT=$(touchline tenant create acme | awk '/^tenant/ {print $2}')
+                touchline app set com.acme.scores production --team-id SIMTEAM001 --key-id SIMKEY0001 --p8 AuthKey.p8
+                touchline match create final --bundle com.acme.scores --type Any --kickoff-at 2031-08-22T14:00:00Z \\
+                    --content-state '{"home":0,"away":0,"long":"\(String(repeating: "x", count: 200))"}'
+                mkfifo typed
+                exec 3<>typed
+                script -qefc 'stty cols 80 rows 24; exec touchline match watch final' screen <typed >/dev/null &
+                until grep -q 'Ctrl-C ends' screen 2>/dev/null; do read -rt 0.1 <> <(:) || true; done
+                printf '\\003' >&3
+                wait $!
+                """
+            )
+            #expect(run.ending == .exited(0), "\(run.output)")
+            let screen = try String(contentsOfFile: "\(stage.folder)/screen", encoding: .utf8)
+            let opened = try #require(screen.range(of: "\u{1B}[?1049h"))
+            let closed = try #require(screen.range(of: "\u{1B}[?25h\u{1B}[?1049l"))
+            #expect(opened.upperBound < closed.lowerBound)
+            for line in screen[opened.upperBound..<closed.lowerBound].split(separator: "\u{1B}[K") {
+                #expect(String(line).trimmed.replacing(/\u{1B}\[[?0-9]*[A-Za-z]/, with: "").count <= 80, "\(line)")
+            }
+            #expect(screen.contains("final  scheduled  version 0"))
+        }
     }
 }

@@ -39,7 +39,10 @@ package struct ManPage: Sendable {
             lines += [".TP", ".I \(Self.escaped(argument.name))", Self.escaped(argument.summary)]
         }
         for option in command.options { lines += [".TP", Self.head(of: option), Self.summary(of: option)] }
-        return lines + [".PP", "Example:", ".PP", ".nf", ".RS", Self.escaped(command.example), ".RE", ".fi"]
+        for (what, line) in [("Example", command.example)] + command.examples.map({ ($0.what, $0.line) }) {
+            lines += [".PP", "\(Self.escaped(what)):", ".PP", ".nf", ".RS", Self.escaped(line), ".RE", ".fi"]
+        }
+        return lines
     }
 
     private static func head(of option: Option) -> String {

@@ -9,14 +9,26 @@ extension API {
         try call.noQuery()
         let match = try call.match()
         guard let deliveries = try await store.deliveries(of: match, by: call.deadline) else { throw Self.noSuchMatch }
+        let targets = try await store.targetStates(of: match, by: call.deadline)
         return .json(
             200,
             [
                 "match": .string(match.match.text), "version": .number(deliveries.version),
                 "merged_versions": .number(deliveries.mergedVersions),
                 "turns": .array(deliveries.turns.map(\.json)), "sums": .array(deliveries.sums.map(\.json)),
+                "targets": .array(targets.map(\.json)),
             ]
         )
+    }
+}
+
+extension TargetState {
+    fileprivate var json: JSONOutput {
+        [
+            "target": .string(key.kind.rawValue), "environment": .string(key.environment.rawValue),
+            "cadence": .string(cadence.rawValue), "shard": .int(key.shard), "reached": .number(reached),
+            "due_at": .time(dueAt),
+        ]
     }
 }
 

@@ -13,6 +13,7 @@ extension Command {
             Option("--phones", "N", default: "20", "phones per match, half on its channel, half on tokens"),
             Option("--simulator", "URL", "the simulator's control address, where the phones are"),
             Option("--parallel", "N", default: "32", "matches played at the same time"),
+            APIOptions.json,
         ] + APIOptions.all,
         details: """
             Makes the type ScoreAttributes and a match for each in the files (id: the
@@ -53,7 +54,7 @@ extension Command {
             Terminal.progress("\(done) of \(entries.count) matches done")
         }
         Terminal.endProgress()
-        try ReplayReport(outcomes: outcomes, hasPhones: simulator != nil).print()
+        try ReplayReport(outcomes: outcomes, hasPhones: simulator != nil).print(asJSON: invocation.isOn("--json"))
     }
 
     /// Reads all files before anything is sent: a file that cannot be read is no reason to play half.

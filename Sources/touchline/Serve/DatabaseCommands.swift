@@ -1,3 +1,4 @@
+import Core
 import EventLoop
 import Executables
 import PostgreSQL
@@ -7,6 +8,7 @@ extension Command {
     static let migrate = Command(
         "migrate",
         "bring the database's tables up to date",
+        options: [Option("--json", "for programs: {\"applied\"}")],
         details: """
             Works on the database in DATABASE_URL (postgres://touchline@db/touchline). `touchline serve` does the same at its
             start; do it apart where that should happen at a time of your own.
@@ -15,6 +17,10 @@ extension Command {
     ) { invocation throws(Failure) in
         let applied = try await withDatabase(invocation) { connection throws(PGError) in
             try await Store.migrator.run(on: connection, by: .now + .seconds(3_600))
+        }
+        if invocation.isOn("--json") {
+            let body: JSONOutput = ["applied": .array(applied.map { .string($0) })]
+            return Terminal.print(body.text)
         }
         guard !applied.isEmpty else { return Terminal.print("up to date") }
         for name in applied { Terminal.print("applied \(name)") }

@@ -9,19 +9,28 @@ struct WatchedMatch: Equatable, Sendable {
         let environment: String
         let cadence: String
         let shard: Int
-        let stragglers: Bool
-        let versions: [Int]
-        let state: String
-        let wanted: Int
-        let accepted: Int
-        let removed: Int
-        let refused: Int
-        let given_up: Int
-        let waiting: Int
+        var stragglers = false
+        var versions: [Int] = []
+        var state: String
+        var wanted = 0
+        var accepted = 0
+        var removed = 0
+        var refused = 0
+        var given_up = 0
+        var waiting = 0
 
         var kind: String { stragglers ? "stragglers" : target }
         var failed: Int { refused + given_up }
         fileprivate var place: [String] { [kind, environment, cadence, "\(shard)"] }
+    }
+
+    /// How far a target has come.
+    private struct Reached: Decodable {
+        let target: String
+        let environment: String
+        let cadence: String
+        let shard: Int
+        let reached: Int
     }
 
     struct Channel: Equatable, Sendable, Decodable {
@@ -40,7 +49,10 @@ struct WatchedMatch: Equatable, Sendable {
         let channels: [Channel]
     }
 
-    private struct Deliveries: Decodable { let turns: [Turn] }
+    private struct Deliveries: Decodable {
+        let turns: [Turn]
+        let targets: [Reached]
+    }
 
     let match: String
     let status: String
@@ -67,11 +79,28 @@ struct WatchedMatch: Equatable, Sendable {
         let state = (try? JSONScanner.decode(answer.body))?.member("content_state")
         contentState = state?.rawJSON.text ?? ""
         score = Self.score(state)
+        let read = try deliveries?.decode(Deliveries.self)
         var newest: [[String]: Turn] = [:]
         var order: [[String]] = []
-        for turn in try deliveries?.decode(Deliveries.self).turns ?? [] {
+        for turn in read?.turns ?? [] {
             if newest[turn.place] == nil { order.append(turn.place) }
             if let known = newest[turn.place], (known.versions.last ?? 0) > (turn.versions.last ?? 0) { continue }
+            newest[turn.place] = turn
+        }
+        for target in read?.targets ?? [] {
+            var turn = Turn(
+                target: target.target,
+                environment: target.environment,
+                cadence: target.cadence,
+                shard: target.shard,
+                state: "ready"
+            )
+            if let known = newest[turn.place] { turn = known } else { order.append(turn.place) }
+            // What is under way says so itself.
+            if target.reached < body.version, ["ready", "done"].contains(turn.state) {
+                turn.state = "behind"
+                turn.waiting = max(1, turn.wanted, turn.waiting)
+            }
             newest[turn.place] = turn
         }
         turns = order.compactMap { newest[$0] }
@@ -93,15 +122,15 @@ struct WatchedMatch: Equatable, Sendable {
     }
 
     /// Pushes that are still to come.
-    var waiting: Int { turns.reduce(0) { $0 + $1.waiting + ($1.state == "done" ? 0 : max(0, $1.wanted - $1.ended)) } }
+    var waiting: Int { turns.reduce(0) { $0 + $1.waiting + ($1.isUnderWay ? max(0, $1.wanted - $1.ended) : 0) } }
 
     /// Pushes that came to nothing.
     var failed: Int { turns.reduce(0) { $0 + $1.failed } }
 
     /// Nothing comes after this.
     var isOver: Bool {
-        ["ended", "abandoned", "postponed"].contains(status) && waiting == 0
-            && turns.allSatisfy { $0.state == "done" || $0.stragglers }
+        ["ended", "abandoned"].contains(status) && waiting == 0
+            && turns.allSatisfy { ["done", "ready"].contains($0.state) || $0.stragglers }
     }
 
     /// What went wrong, a line each.
@@ -121,7 +150,7 @@ struct WatchedMatch: Equatable, Sendable {
     /// For a program, or a log: one line.
     var line: String {
         let targets = turns.filter { !$0.stragglers }
-        let done = targets.count { $0.state == "done" }
+        let done = targets.count { ["done", "ready"].contains($0.state) }
         return "\(match)  \(status)\(isPaused ? ", paused" : "")  version \(version)  \(score ?? contentState)  "
             + "targets \(done)/\(targets.count)  waiting \(waiting)  errors \(failed + channelErrors.count)"
     }
@@ -147,12 +176,14 @@ struct WatchedMatch: Equatable, Sendable {
 }
 
 extension WatchedMatch.Turn {
+    fileprivate var isUnderWay: Bool { ["waiting", "sending"].contains(state) }
+
     fileprivate var ended: Int { accepted + removed + refused + given_up }
 
     fileprivate var cells: [String] {
         let range =
             versions.first == versions.last
-            ? "\(versions.first ?? 0)" : versions.map(String.init).joined(separator: "–")
+            ? versions.first.map { "\($0)" } ?? "–" : versions.map(String.init).joined(separator: "–")
         return [kind, environment, cadence, range, state, "\(accepted)", "\(removed)", "\(failed)", "\(waiting)"]
     }
 }
