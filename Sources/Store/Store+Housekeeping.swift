@@ -102,6 +102,24 @@ extension Store {
         )[0].first?.optionalInt(0)
     }
 
+    /// Takes a requested end back while it is held; the match goes on as if nobody had asked for it.
+    ///
+    /// The housekeeper ends a match only when the hold is over, by the same clock: none is both withdrawn and ended.
+    /// - Returns: false: no end is held.
+    package func withdrawEnd(_ match: MatchKey, by deadline: ContinuousClock.Instant) async throws(StoreError) -> Bool {
+        try await tenant(
+            match.tenant,
+            by: deadline,
+            """
+            UPDATE matches SET end_requested_at = NULL, end_due_at = NULL, dismiss_after = NULL, updated_at = now(),
+                housekeep_at = least(greatest(kickoff_at, now()) + interval '6 hours', resend_at)
+            WHERE tenant_id = $1 AND match_id = $2 AND deleted_at IS NULL AND end_version IS NULL
+              AND end_due_at > clock_timestamp()
+            """,
+            match.parameters
+        ).affectedRows == 1
+    }
+
     /// Makes the newest state a version once more, for phones that come late to channels that keep nothing.
     package func resend(_ match: MatchKey, by deadline: ContinuousClock.Instant) async throws(StoreError) {
         _ = try await pipeline(

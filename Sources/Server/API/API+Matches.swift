@@ -113,6 +113,24 @@ extension API {
         return try await show(match, status: 200, warnings: nil, call)
     }
 
+    /// Takes an end back while it is held.
+    func withdrawEnd(_ call: Call) async throws -> HTTPResponse {
+        try call.noQuery()
+        let key = try call.match()
+        guard let match = try await store.match(key, by: call.deadline) else { throw Self.noSuchMatch }
+        guard try await store.withdrawEnd(key, by: call.deadline) else {
+            throw Problem(
+                .conflict,
+                match.status == .ended
+                    ? "the match has ended, and phones ignore what comes after an end" : "no end is held",
+                field: "match",
+                hint: "An end can be withdrawn while it is held, five seconds long."
+            )
+        }
+        wake()
+        return try await show(match, status: 200, warnings: nil, call)
+    }
+
     static let noSuchMatch = Problem(.notFound, "there is no such match", field: "match")
 
     private func show(

@@ -63,6 +63,9 @@ extension API {
             try await api.showDeliveries(call)
         },
 
+        Route("DELETE /v1/matches/{match}/end", .tenant([.admin, .feed])) { api, call in
+            try await api.withdrawEnd(call)
+        },
         Route("GET /v1/matches/{match}/channel", .tenant([.admin, .app, .read])) { api, call in
             try await api.showChannel(call)
         },

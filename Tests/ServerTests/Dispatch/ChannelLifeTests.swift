@@ -116,6 +116,31 @@ struct ChannelLifeTests {
         }
     }
 
+    @Test(
+        "a match put on another day keeps the channel that it has; one that is still to be made waits for its new day"
+    )
+    func movedDay() async throws {
+        try await EngineFixture.run(options) { engine in
+            let admin = try await engine.admin()
+            await engine.keepHouse()
+            let made = try await engine.listed()
+            try await put(admin, inDays: 7, nil, engine)
+            try await goOn(engine, 10, "12 hours")
+            #expect(try await engine.listed() == made)
+            #expect(try await engine.value("SELECT end_version IS NULL FROM matches") == "t")
+            _ = try await engine.store.owner(by: EngineFixture.soon, "UPDATE apps SET channel_lead = 3600")
+            let later = try await engine.matchBody(inMinutes: 600, #","content_state":{"home":0}"#)
+            _ = try await admin.json("PUT", "/v1/matches/later", later, 201)
+            let muchLater = try await engine.matchBody(inMinutes: 6_000)
+            _ = try await admin.json("PUT", "/v1/matches/later", muchLater, 200)
+            try await goOn(engine, 8, "12 hours")
+            #expect(try await engine.value("SELECT state FROM channels WHERE match_id = 'later'") == "pending")
+            try await engine.pass("4 hours")
+            await engine.keepHouse()
+            #expect(try await engine.value("SELECT state FROM channels WHERE match_id = 'later'") == "open")
+        }
+    }
+
     @Test("a postponed match that nobody puts on again leaves no channel")
     func forgotten() async throws {
         try await EngineFixture.run(options) { engine in

@@ -50,7 +50,9 @@ extension EngineFixture {
 
     /// The clock goes on: everything that was written down is that much longer ago, and what is to come that much nearer.
     func pass(_ time: String) async throws {
-        let tables = ["matches", "channels", "channel_ids", "channel_makers", "targets", "start_passes", "starts"]
+        let tables = [
+            "matches", "channels", "channel_ids", "channel_makers", "targets", "start_passes", "starts", "activities",
+        ]
         let columns = try await store.owner(
             by: Self.soon,
             """
