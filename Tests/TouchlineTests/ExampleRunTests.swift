@@ -144,6 +144,16 @@ struct ExampleRunTests {
                 #expect(run.ending == .exited(3), "\(line)\n\(run.output)")
                 for text in texts { #expect(run.output.contains(text), "\(line)\n\(run.output)") }
             }
+            for (line, variable, value, ending, text) in [
+                ("match list", "TOUCHLINE_TENANT", "", Int32(1), "touchline tenant list"),
+                ("key list", "TOUCHLINE_TENANT", "", 2, "export TOUCHLINE_TENANT="),
+                ("match list", "TOUCHLINE_KEY", "", 2, "export TOUCHLINE_KEY="),
+                ("match list", "TOUCHLINE_KEY", "tl_operator_k_x", 4, "TOUCHLINE_KEY"),
+                ("match list", "TOUCHLINE_URL", "http://127.0.0.1:1", 1, "TOUCHLINE_URL"),
+            ] {
+                let run = try await stage.run("touchline \(line)", environment.merging([variable: value]) { $1 })
+                #expect(run.ending == .exited(ending) && run.output.contains(text), "\(line)\n\(run.output)")
+            }
             let unknownApp = """
                 touchline match create m --bundle com.acme.score --type T --kickoff-at 2031-01-01T00:00:00Z \\
                     --content-state '{}'
@@ -161,7 +171,9 @@ struct MistakeTests {
             let parser = CommandParser(program: .touchline, commands: Command.all)
             switch try parser.parse(
                 words,
-                environment: ["TOUCHLINE_KEY": "tl_x", "TOUCHLINE_URL": "http://127.0.0.1:1"]
+                environment: [
+                    "TOUCHLINE_KEY": "tl_x", "TOUCHLINE_TENANT": "t_x", "TOUCHLINE_URL": "http://127.0.0.1:1",
+                ]
             ) {
             case .help: return (0, "help")
             case .run(let invocation): try await invocation.command.run(invocation)

@@ -57,8 +57,15 @@ package struct Invocation: Sendable {
         throw Failure(
             .wrongUse,
             "\(name) \(option.placeholder ?? "")\(orVariable) is missing",
-            hint: "Try: \(command.example)"
+            hint: hint(for: option)
         )
+    }
+
+    /// The command's example, if it has the option; else how to name it.
+    private func hint(for option: Option) -> String {
+        if command.example.contains(option.name) { return "Try: \(command.example)" }
+        let variable = option.environment.map { ", or export \($0)=…" } ?? ""
+        return "Name it: \(option.name) \(option.placeholder ?? "")\(variable)"
     }
 
     /// The option's value as a whole number within `range`; nil when there is none.

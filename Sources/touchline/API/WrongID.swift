@@ -15,6 +15,9 @@ enum WrongID {
     /// The same failure, with the nearest id that there is, and the command that lists all of them.
     static func explained(_ failure: Failure, _ invocation: Invocation) async -> Failure {
         let isAboutApp = failure.message.hasPrefix("there is no app ")
+        if let hint = advice[failure.code ?? ""] {
+            return Failure(failure.kind, failure.message, hint: hint, code: failure.code)
+        }
         // The API's own hints name calls, not commands.
         let isOpen = failure.hint?.contains("/v1/") ?? true
         guard failure.kind == .notFound && isOpen || isAboutApp,
@@ -27,6 +30,14 @@ enum WrongID {
         }
         return Failure(failure.kind, failure.message, hint: hint, code: failure.code)
     }
+
+    /// What a code of the API asks of the command line.
+    private static let advice = [
+        "tenant_required": "Name it: --tenant t_…, or export TOUCHLINE_TENANT=t_…; `touchline tenant list` shows them.",
+        "unauthenticated": "Is the key in TOUCHLINE_KEY, or in --key-file, one of the service at TOUCHLINE_URL?",
+        "role_not_allowed":
+            "`touchline key create --role admin` makes one that may; its secret goes into TOUCHLINE_KEY.",
+    ]
 
     private static func list(_ invocation: Invocation) -> List? {
         let words = invocation.words

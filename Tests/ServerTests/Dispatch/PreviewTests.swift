@@ -98,6 +98,7 @@ struct PreviewTests {
             try await engine.until("SELECT state = 'open' FROM channels")
             try await post(event(1, importance: .key, alert: "Goal!"), engine)
             try await engine.untilSettled()
+            try await engine.until("SELECT bool_and(due_at IS NULL AND lease_until IS NULL) FROM targets")
             let tables = ["matches", "targets", "events", "stragglers", "turns", "channels", "activities"]
             let all = tables.map { "(SELECT string_agg(x::text, ';' ORDER BY x::text) FROM \($0) x)" }
             let sum = "SELECT concat_ws('|', \(all.joined(separator: ", ")))"
@@ -111,7 +112,7 @@ struct PreviewTests {
 
     @Test("says until when pacing holds a routine update back, and that a goal goes at once, lowered if need be")
     func pacing() async throws {
-        let options = Self.options("frequent_gap_seconds = 60, frequent_urgent_per_hour = 1")
+        let options = Self.options("frequent_gap_seconds = 3600, frequent_urgent_per_hour = 1")
         try await EngineFixture.run(options) { engine in
             try await engine.register(1...3)
             try await engine.until("SELECT state = 'open' FROM channels")
@@ -120,7 +121,7 @@ struct PreviewTests {
             try await engine.untilSettled()
             for push in try await preview(event(2), engine) {
                 #expect(push.decision == .wait)
-                #expect(push.at == push.target.sweep.pacing.routineAt.map { $0 + .seconds(60) })
+                #expect(push.at == push.target.sweep.pacing.routineAt.map { $0 + .seconds(3_600) })
                 #expect(push.plan.priority == 5)
             }
             #expect(try await preview(event(2, importance: .key), engine).allSatisfy { $0.plan.priority == 10 })
