@@ -18,6 +18,7 @@ package enum Schema {
         Migration(name: "0006_count_stragglers", sql: PackageResources._006_count_stragglers_sql),
         Migration(name: "0007_keep_channel_books", sql: PackageResources._007_keep_channel_books_sql),
         Migration(name: "0009_start_activities", sql: PackageResources._009_start_activities_sql),
+        Migration(name: "0011_one_phone_a_token", sql: PackageResources._011_one_phone_a_token_sql),
         Migration(name: "0013_keep_lines", sql: PackageResources._013_keep_lines_sql),
     ]
 }

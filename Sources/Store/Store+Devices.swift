@@ -50,7 +50,14 @@ extension Store {
         var last: [DeviceID: DeviceDraft] = [:]
         for draft in drafts { last[draft.device] = draft }
         let distinct = last.values.sorted { $0.device.text < $1.device.text }
-        let stored = try await self.tenant(tenant, by: deadline, Self.putSQL, parameters(distinct, tenant, mustExist))
+        let stored = try await self.tenant(
+            tenant,
+            by: deadline,
+            [
+                PGStatement(Self.putSQL, parameters(distinct, tenant, mustExist)),
+                PGStatement(Self.oneTokenSQL, [.text(tenant), .textArray(distinct.map(\.device.text))]),
+            ]
+        )[0]
         var answers: [DeviceID: DeviceAnswer] = [:]
         for row in stored {
             let answer: DeviceAnswer =
@@ -188,6 +195,15 @@ extension Store {
                 topics = excluded.topics, showing = excluded.showing, updated_at = clock_timestamp()
         )
         SELECT device, verdict FROM judged
+        """
+
+    /// An app that was installed anew may come under another id: the same phone would be started twice.
+    private static let oneTokenSQL = """
+        UPDATE devices d SET push_to_start_token = NULL FROM devices n
+        WHERE n.tenant_id = $1 AND n.device = ANY ($2) AND n.push_to_start_token IS NOT NULL AND d.tenant_id = $1
+          AND d.push_to_start_token = n.push_to_start_token
+          AND (d.bundle, d.environment) = (n.bundle, n.environment)
+          AND (d.updated_at, d.device) < (n.updated_at, n.device)
         """
 
     /// Devices that follow a match whose pass has begun: the pass may have gone by them.

@@ -41,6 +41,21 @@ struct DeviceTests {
         try await call.problem("DELETE", "/v1/devices/d1", .notFound, field: "device")
     }
 
+    @Test("a token is one phone's: it goes with the id that reported it last")
+    func oneToken() async throws {
+        let fixture = try await APIFixture.make()
+        let call = fixture.call(fixture.app)
+        func put(_ device: String, _ environment: String = "sandbox") async throws {
+            let body = #"{"push_to_start_token":"\#(Self.token)","environment":"\#(environment)"}"#
+            _ = try await call.json("PUT", "/v1/devices/\(device)", body, 200)
+        }
+        for device in ["b", "a", "c", "a"] { try await put(device) }
+        try await put("other", "production")
+        let items = try await call.json("GET", "/v1/devices", 200)["items"].elements
+        #expect(items.map { $0["device"].text } == ["a", "b", "c", "other"])
+        #expect(items.map { $0["has_token"].raw } == ["true", "false", "false", "true"])
+    }
+
     @Test("are refused with the field: an unknown one, a bad token, a topic that is none, an app that is not there")
     func refusals() async throws {
         let fixture = try await APIFixture.make()
