@@ -133,6 +133,12 @@ struct HTTP2SessionTests {
         ("a body before its response", [Server.frame(type: 0, stream: 1, [1])], 1),
         ("less than was promised", [promise("3"), Server.frame(type: 0, flags: 1, stream: 1, [1])], 1),
         ("more than was promised", [promise("3"), Server.frame(type: 0, flags: 1, stream: 1, [1, 2, 3, 4])], 1),
+        ("more than was promised, and no end", [promise("3"), Server.frame(type: 0, stream: 1, [1, 2, 3, 4])], 1),
+        (
+            "a body of a response that has none",
+            [Server.frame(type: 1, flags: 4, stream: 1, [0x89]), Server.frame(type: 0, flags: 1, stream: 1, [1])], 1
+        ),
+        ("a switch of protocols", [Server.frame(type: 1, flags: 4, stream: 1, field(":status", "101"))], 1),
         ("nothing where something was promised", [promise("3"), Server.frame(type: 0, flags: 1, stream: 1, [])], 1),
         ("a length that is none", [promise("x")], 1),
         ("a stream window by 0", [Server.windowUpdate(0, stream: 1)], 1),

@@ -27,9 +27,12 @@ struct ClientStream {
 
     var unsentBytes: Int { body.map { $0.count - sentBytes } ?? 0 }
 
-    /// Whether as many bytes came as were promised (RFC 9113, 8.1.1).
-    var isWhole: Bool {
-        promisedBytes < 0 || promisedBytes == receivedBytes
-            || (receivedBytes == 0 && (isHead || response.status == 204 || response.status == 304))
-    }
+    /// Whether the response has no body, whatever it says of its length (RFC 9110, 6.4.1).
+    private var isBodiless: Bool { isHead || response.status == 204 || response.status == 304 }
+
+    /// Whether more bytes came than were promised (RFC 9113, 8.1.1).
+    var isTooLong: Bool { receivedBytes > 0 && (isBodiless || (promisedBytes >= 0 && receivedBytes > promisedBytes)) }
+
+    /// Whether as many bytes came as were promised.
+    var isWhole: Bool { isBodiless || promisedBytes < 0 || promisedBytes == receivedBytes }
 }

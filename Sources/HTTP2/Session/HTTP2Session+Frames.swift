@@ -21,6 +21,9 @@ extension HTTP2Session {
             return submitReset(stream: header.stream, code: HTTP2ErrorCode.flowControlError)
         }
         streams[slot].receivedBytes += bytes.count
+        guard !streams[slot].isTooLong else {
+            return submitReset(stream: header.stream, code: HTTP2ErrorCode.protocolError)
+        }
         if streams[slot].response.body.count + bytes.count > maxBodyBytes {
             streams[slot].response.isCutShort = true
         } else {

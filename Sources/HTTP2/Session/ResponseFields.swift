@@ -17,8 +17,8 @@ struct ResponseFields {
     /// Whether the block was well-formed, and may come where it came.
     func isComplete(endsStream: Bool) -> Bool {
         if isMalformed { return false }
-        // An interim response ends nothing, trailers end the stream.
-        return isTrailer ? endsStream : status >= 200 || (status >= 100 && !endsStream)
+        // An interim response ends nothing, and does not switch protocols (RFC 9113, 8.6); trailers end the stream.
+        return isTrailer ? endsStream : status >= 200 || (status >= 100 && status != 101 && !endsStream)
     }
 
     /// Looks at the next field.

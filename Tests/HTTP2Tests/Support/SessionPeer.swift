@@ -53,6 +53,8 @@ final class SessionPeer {
     var goAwayText: String { session.goAwayText }
     var roomForBodies: Int { session.roomForBodies }
 
+    func receive(_ bytes: UnsafeRawBufferPointer) { session.receive(bytes) }
+
     func receive(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { session.receive($0) }
     }
@@ -76,6 +78,9 @@ final class SessionPeer {
     func sendBodies() { session.sendBodies() }
 
     func actions() -> [PeerAction] { session.takeActions() }
+
+    /// A response as far as it came.
+    func peek(_ slot: Int) -> HTTP2ResponseRecord { session.response(of: slot) }
 
     func response(_ slot: Int) -> HTTP2ResponseRecord { session.takeResponse(slot: slot) }
 
