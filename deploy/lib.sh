@@ -15,7 +15,7 @@ toolchain_packages=(
 demo_packages=(curl)
 
 # What the tests use beside that: other people's clients.
-test_packages=(bsdutils curl procps)
+test_packages=(bsdutils curl nghttp2-client openssl procps)
 
 say() { printf '==> %s\n' "$*" >&2; }
 
@@ -100,10 +100,12 @@ without_debian_cluster() {
 
 # Sets `swift` to the compiler's path: $SWIFT, the PATH, or one of the places where it is usually unpacked.
 find_swift() {
-    local candidate
+    local candidate root
+    # Where swiftly installs; root's home need not be the caller's.
+    root="$(getent passwd 0 | cut -d: -f6 || true)"
     for candidate in "${SWIFT:-}" "$(command -v swift || true)" /opt/swift/usr/bin/swift /opt/swift*/usr/bin/swift \
         /usr/local/swift*/usr/bin/swift /usr/share/swift/usr/bin/swift /usr/libexec/swift/*/bin/swift \
-        "${HOME:-/nonexistent}/.local/share/swiftly/bin/swift" /root/.local/share/swiftly/bin/swift; do
+        "${HOME:-/nonexistent}/.local/share/swiftly/bin/swift" "${root:-/nonexistent}/.local/share/swiftly/bin/swift"; do
         if [[ -n "$candidate" && -x "$candidate" && ! -d "$candidate" ]]; then
             swift="$candidate"
             return

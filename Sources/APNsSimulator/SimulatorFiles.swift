@@ -1,4 +1,5 @@
 import Crypto
+import EventLoop
 import Glibc
 
 /// The files that a simulator makes: the certificates of its listeners, and the key of its credential.
@@ -63,8 +64,9 @@ struct SimulatorFiles {
     private static func makeTemporary() throws(SimulatorError) -> String {
         let wanted = getenv("TMPDIR").map { String(cString: $0) } ?? ""
         let parent = wanted.isEmpty ? "/tmp" : wanted
-        var template = Array("\(parent)/apns-simulator.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SimulatorError("cannot make a folder in \(parent)") }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard let folder = TemporaryFolder.make(prefix: "\(parent)/apns-simulator.") else {
+            throw SimulatorError("cannot make a folder in \(parent)")
+        }
+        return folder
     }
 }

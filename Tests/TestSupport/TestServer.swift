@@ -31,9 +31,9 @@ final class TestServer: Sendable {
         if let url = getenv("TOUCHLINE_TEST_DATABASE_URL") {
             return TestServer(conninfo: String(cString: url), loop: loop, cluster: nil)
         }
-        var template = Array("/tmp/touchline-tests-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw PGError(.configuration, "no folder for the test database") }
-        let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        guard let folder = TemporaryFolder.make(prefix: "/tmp/touchline-tests-") else {
+            throw PGError(.configuration, "no folder for the test database")
+        }
         var configuration = EmbeddedCluster.Configuration(directory: folder)
         configuration.isDisposable = true
         configuration.maxConnections = 300

@@ -46,9 +46,8 @@ private struct RunningDemo {
 
     init(_ arguments: [String]) throws {
         // Short, and open to PostgreSQL's user.
-        var template = Array("\(ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp")/d.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure(.failed, "cannot make a folder") }
-        folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let parent = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+        folder = try #require(TemporaryFolder.make(prefix: "\(parent)/d."))
         chmod(folder, 0o711)
         let executable = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let binaries = URL(filePath: executable).deletingLastPathComponent()

@@ -34,9 +34,10 @@ package final class Workplace: Sendable {
     /// - Throws: ``Failure`` where no folder or no process can be made.
     package init(in temporary: String?, name: String) throws(Failure) {
         let parent = temporary.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-        var template = Array("\(parent)/\(name).XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure(.failed, "cannot make a folder in \(parent)") }
-        folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard let made = TemporaryFolder.make(prefix: "\(parent)/\(name).") else {
+            throw Failure(.failed, "cannot make a folder in \(parent)")
+        }
+        folder = made
         // PostgreSQL's user must get through to its data; what is secret is secret by its own mode.
         chmod(folder, 0o711)
         do throws(Failure) {

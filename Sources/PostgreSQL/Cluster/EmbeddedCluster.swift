@@ -207,7 +207,7 @@ package final class EmbeddedCluster: Sendable {
     /// `/run` for root, else `/tmp`: a socket's path may have 107 bytes, and `--data` may be deep.
     private static func makeSocketDirectory(for owner: ClusterOwner) throws(PGError) -> String {
         for parent in geteuid() == 0 ? ["/run", "/tmp"] : ["/tmp", "/var/tmp"] {
-            guard let path = Files.makeTemporaryDirectory(prefix: "\(parent)/\(socketPrefix)") else { continue }
+            guard let path = TemporaryFolder.make(prefix: "\(parent)/\(socketPrefix)") else { continue }
             try Files.give(path, to: owner)
             return path
         }

@@ -41,15 +41,6 @@ enum Files {
         guard chown(path, owner.userID, owner.groupID) == 0 else { throw failure("cannot change the owner of", path) }
     }
 
-    /// A new folder of mode 0700 with a random name of 6 characters after `prefix`.
-    static func makeTemporaryDirectory(prefix: String) -> String? {
-        var template = Array("\(prefix)XXXXXX".utf8CString)
-        return template.withUnsafeMutableBufferPointer { buffer in
-            guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return nil }
-            return String(cString: base)
-        }
-    }
-
     /// Without symbolic links; nil where nothing stands at `path`.
     static func resolved(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
