@@ -96,6 +96,11 @@ struct ExampleRunTests {
         if example.hasPrefix("touchline match watch") {
             return try await stage.run("exec \(example)", environment, signal: SIGINT) { $0.contains("version") }
         }
+        if example.hasPrefix("touchline match withdraw-end") {
+            // One that is held for longer than this machine needs.
+            let hold = "UPDATE matches SET end_requested_at = now(), end_due_at = now() + interval '1 hour'"
+            _ = try await stage.store.owner(by: .patient, "\(hold) WHERE match_id = 'final'")
+        }
         return try await stage.run(example, environment)
     }
 

@@ -112,6 +112,16 @@ extension Command {
             )
         },
         AdminCommand.one(
+            "match withdraw-end",
+            "take back an end that was sent, while it is held",
+            arguments: [match],
+            details: """
+                An end is held for five seconds, in which its state is out and the match is not over yet. Afterwards nothing \
+                takes it back: phones ignore what comes after an end. It is ended later by an event with an id of its own.
+                """,
+            example: "touchline match withdraw-end final"
+        ) { invocation in .init(method: "DELETE", path: AdminCommand.path("matches", invocation.words[0], "end")) },
+        AdminCommand.one(
             "match delete",
             "delete a match, and its channels",
             arguments: [match],
