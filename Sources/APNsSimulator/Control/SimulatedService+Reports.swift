@@ -73,6 +73,7 @@ extension SimulatedService {
                         }
                         $0.member("stamp", entry.stamp)
                         $0.member("kind", entry.kind.rawValue)
+                        $0.member("brings_alert", entry.bringsAlert)
                         $0.member("at", entry.at)
                         $0.member("since", entry.since)
                     }

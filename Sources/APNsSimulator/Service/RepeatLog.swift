@@ -21,6 +21,8 @@ struct RepeatLog {
         let target: Target
         let stamp: Int64
         let kind: Kind
+        /// It brings an alert that had not been shown.
+        let bringsAlert: Bool
         /// UNIX seconds: when it came, and when the newest stamp, or the alert, had come.
         let at: Int64
         let since: Int64

@@ -141,17 +141,38 @@ extension SimulatedService {
     ) {
         var repeatsStamp = false
         if let stamp = push.payload?.timestamp {
+            let bringsAlert = push.payload?.hasAlert == true && alertBefore == nil
             switch order {
             case .newer: break
             case .same(let since):
                 repeatsStamp = true
-                repeats.add(.init(target: target, stamp: stamp, kind: .same, at: now, since: Int64(since)))
+                repeats.add(
+                    .init(
+                        target: target,
+                        stamp: stamp,
+                        kind: .same,
+                        bringsAlert: bringsAlert,
+                        at: now,
+                        since: Int64(since)
+                    )
+                )
             case .older(let since):
-                repeats.add(.init(target: target, stamp: stamp, kind: .older, at: now, since: Int64(since)))
+                repeats.add(
+                    .init(target: target, stamp: stamp, kind: .older, bringsAlert: false, at: now, since: Int64(since))
+                )
             }
             if let alertBefore {
                 // A stamp is the second of its version, or shortly behind.
-                repeats.add(.init(target: target, stamp: stamp, kind: .alert, at: now, since: min(alertBefore, now)))
+                repeats.add(
+                    .init(
+                        target: target,
+                        stamp: stamp,
+                        kind: .alert,
+                        bringsAlert: false,
+                        at: now,
+                        since: min(alertBefore, now)
+                    )
+                )
             }
         }
         let repeatsID = id.flatMap { CanonicalUUID.words($0) }.map { recentIDs.insert($0) } ?? false
