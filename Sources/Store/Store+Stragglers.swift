@@ -114,7 +114,7 @@ extension Store {
 
     /// One row of the match `$1`, `$2`: its versions, and what their stamps have seen. To be `m`.
     static let stampSQL = """
-        SELECT version, stamped_version, stamp_snapshot, alert_snapshot,
+        SELECT version, stamped_version, stamp_snapshot, alert_version, alert_snapshot,
                pg_snapshot_xmax(pg_current_snapshot())::xid8 AS next_xid
         FROM matches WHERE tenant_id = $1 AND match_id = $2
         """

@@ -16,7 +16,8 @@ package struct TokenPage: Sendable {
     package let state: MatchState
     /// What the sweep sends to: rows whose registration the version's stamp has seen. All others are stragglers'.
     package let rows: [TokenRow]
-    /// How many at the end of `rows` registered after the alert's stamp: they have it from a straggler, if at all.
+    /// How many at the end of `rows` are not sent the alert: they have had it, or registered after its stamp, and have it
+    /// from a straggler, if at all.
     package let quiet: Int
     /// Live Activities last eight hours: these are no more.
     package let expired: [TokenRow]
@@ -27,6 +28,17 @@ package struct TokenPage: Sendable {
     package let isTorn: Bool
 }
 
+/// Rows of a page that is read again which have something already: the version, or the alert of a version.
+package struct KeptRows: Sendable {
+    package let version: Int64
+    package let rows: [Int64]
+
+    package init(version: Int64, rows: [Int64]) {
+        self.version = version
+        self.rows = rows
+    }
+}
+
 /// What a page's outcomes leave to be written.
 package struct PageResult: Sendable {
     /// APNs called them dead, as of that moment; nil: now.
@@ -35,8 +47,8 @@ package struct PageResult: Sendable {
     package var handedOver: [HandedOver] = []
     /// Who got the alert of this version with the page, of rows in that range of the target's: nobody else is to bring it.
     package var alerted: (target: TargetKey, version: Int64, range: Sweep.Range, activities: [ActivityID])?
-    /// Of a page that is kept: the version that it brought, and the rows that APNs accepted it for. They do not get it again.
-    package var passed: (version: Int64, rows: [Int64])?
+    /// Of a page that is kept, which rows APNs accepted it for: they do not get that version again, nor that alert.
+    package var kept: (passed: KeptRows, alerted: KeptRows)?
 
     package init() {}
 }
@@ -67,9 +79,7 @@ extension Store {
                     SELECT row_no, activity, token, registered_at, \(Self.isSeen("stamp_snapshot")),
                            \(Self.isSeen("alert_snapshot")), registered_at < now() - interval '8 hours',
                            (SELECT stamped_version FROM m),
-                           row_no = ANY ((SELECT t.passed FROM targets t WHERE t.tenant_id = $1 AND t.match_id = $2
-                               AND t.kind = 'tokens' AND t.environment = $3 AND t.cadence = $4 AND t.shard = $5
-                               AND t.passed_version = (SELECT stamped_version FROM m))::bigint[])
+                           \(Self.isKept("passed", of: "stamped_version")), \(Self.isKept("alerted", of: "alert_version"))
                     FROM activities a
                     WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND shard = $5
                       AND refused_reason IS NULL AND row_no > $6 AND row_no <= $7
@@ -110,7 +120,7 @@ extension Store {
                 passed += 1
             } else if row.bool(6) {
                 expired.append(token)
-            } else if row.bool(5) {
+            } else if row.bool(5), !(row.optionalBool(9) ?? false) {
                 rows.append(token)
             } else {
                 quiet.append(token)
@@ -130,6 +140,15 @@ extension Store {
             ),
             isTorn: isTorn
         )
+    }
+
+    /// Whether a page that was kept has brought a row `column` of `version`: null where none was kept.
+    private static func isKept(_ column: String, of version: String) -> String {
+        """
+        row_no = ANY ((SELECT t.\(column) FROM targets t WHERE t.tenant_id = $1 AND t.match_id = $2 AND t.kind = 'tokens'
+            AND t.environment = $3 AND t.cadence = $4 AND t.shard = $5
+            AND t.\(column)_version = (SELECT \(version) FROM m))::bigint[])
+        """
     }
 
     /// Without sorting, only the sweep's own index is left, whatever the planner believes of an unread table.
@@ -208,19 +227,19 @@ extension Store {
         superseded: TurnRecord? = nil,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
-        let passed = result.passed.flatMap { $0.rows.isEmpty ? nil : $0 }
-        let page =
-            passed.map { passed in
-                let place = Self.afterSweep
-                return update(
-                    record,
-                    set: """
-                        backoff = 0, passed_version = $\(place)::bigint, passed = $\(place + 1)::bigint[]
-                            || CASE WHEN passed_version = $\(place)::bigint THEN passed ELSE '{}' END
-                        """,
-                    [.int(passed.version), .int8Array(passed.rows)]
-                )
-            } ?? update(record, set: "backoff = 0", [])
+        let kept = [("passed", result.kept?.passed), ("alerted", result.kept?.alerted)].filter {
+            $0.1?.rows.isEmpty == false
+        }
+        var (assignments, values) = ("backoff = 0", [PGValue]())
+        for case (let column, let kept?) in kept {
+            let place = Self.afterSweep + values.count
+            assignments += """
+                , \(column)_version = $\(place)::bigint, \(column) = $\(place + 1)::bigint[]
+                    || CASE WHEN \(column)_version = $\(place)::bigint THEN \(column) ELSE '{}' END
+                """
+            values += [.int(kept.version), .int8Array(kept.rows)]
+        }
+        let page = update(record, set: assignments, values)
         let statements =
             [page] + outcomeStatements(result, of: record.key.match)
             + (superseded.map { [$0.statement(of: record.key, epoch: record.epoch, isSuperseded: true)] } ?? [])
@@ -263,7 +282,8 @@ extension Store {
                 update(
                     rested,
                     set: """
-                        lease_until = NULL, backoff = 0, passed = '{}', \(Self.staysUrgent), due_at = CASE WHEN (SELECT m.version FROM matches m
+                        lease_until = NULL, backoff = 0, passed = '{}', alerted = '{}',
+                        \(Self.staysUrgent), due_at = CASE WHEN (SELECT m.version FROM matches m
                             WHERE m.tenant_id = $1 AND m.match_id = $2) > $8 THEN clock_timestamp() END
                         """,
                     []
@@ -399,18 +419,22 @@ extension Store {
         )
     }
 
+    /// Sets tokens aside that APNs refused, unless they were registered again since they were read, or replaced: APNs may
+    /// take them again since then, and does not say as of when it refused them.
     private func setAside(_ refused: [(row: TokenRow, reason: String)], of match: MatchKey) -> PGStatement {
         PGStatement(
             """
             UPDATE activities SET refused_reason = found.reason, refused_at = clock_timestamp()
             FROM (SELECT a.ctid AS place, r.reason
-                  FROM unnest($3::text[], $4::text[], $5::text[]) AS r (activity, token, reason)
-                  CROSS JOIN LATERAL (\(Self.activity("r.activity", isLocked: true))) a WHERE a.token = r.token) found
+                  FROM unnest($3::text[], $4::text[], $5::text[], $6::timestamptz[]) AS r (activity, token, reason, read_at)
+                  CROSS JOIN LATERAL (\(Self.activity("r.activity", isLocked: true))) a
+                  WHERE a.token = r.token AND date_trunc('milliseconds', a.registered_at) <= r.read_at) found
             WHERE activities.ctid = found.place
             """,
             match.parameters + [
                 .textArray(refused.map(\.row.activity.text)), .textArray(refused.map(\.row.token.text)),
                 .textArray(refused.map(\.reason)),
+                .timestampArray(refused.map { PGTimestamp(unixMilliseconds: $0.row.registeredAt.milliseconds) }),
             ]
         )
     }

@@ -1,7 +1,9 @@
 -- What was accepted of a page that is kept, and the line that a handed-over straggler is counted with.
 
--- A page with too many failures keeps the cursor, and is read again. Of that version, these rows have it already.
-ALTER TABLE targets ADD COLUMN passed_version bigint NOT NULL DEFAULT 0, ADD COLUMN passed bigint[] NOT NULL DEFAULT '{}';
+-- A page with too many failures keeps the cursor, and is read again. These rows have the version already, and those the
+-- alert, also when a newer version is sent instead.
+ALTER TABLE targets ADD COLUMN passed_version bigint NOT NULL DEFAULT 0, ADD COLUMN passed bigint[] NOT NULL DEFAULT '{}',
+    ADD COLUMN alerted_version bigint NOT NULL DEFAULT 0, ADD COLUMN alerted bigint[] NOT NULL DEFAULT '{}';
 
 -- Compares registered phones with their matches' versions, after their registration was committed: who is behind becomes
 -- a straggler. Whether a sweep brings the version to it instead is decided when it is to be sent, by the version's stamp.
@@ -71,7 +73,8 @@ BEGIN
                         AND NOT EXISTS (SELECT FROM targets t WHERE t.tenant_id = p_tenant AND t.match_id = m.id
                             AND t.kind = 'tokens' AND (t.environment, t.cadence, t.shard)
                                 = (a.environment, i.old_cadence, i.old_shard)
-                            AND touchline_passed(t, m.alert_version, i.old_row))
+                            AND (touchline_passed(t, m.alert_version, i.old_row)
+                                OR t.alerted_version = m.alert_version AND i.old_row = ANY (t.alerted)))
                    THEN m.alert_version ELSE 0 END AS alert
             FROM unnest(p_activities[m.first:m.last], p_shown[m.first:m.last], p_cadences[m.first:m.last],
                         p_shards[m.first:m.last], p_rows[m.first:m.last])

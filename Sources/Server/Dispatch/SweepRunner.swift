@@ -299,17 +299,25 @@ struct SweepRunner {
             passed: page.passed,
             now: page.state.now
         )
-        let accepted = zip(page.rows, sent.outcomes).filter { if case .accepted = $0.1 { true } else { false } }.map(
-            \.0
-        )
-        noteAlerted(&report, page, accepted)
+        let accepted = zip(page.rows, sent.outcomes).filter { if case .accepted = $0.1 { true } else { false } }
+            .map(\.0)
+        let quiet = Set(page.rows.suffix(page.quiet).map(\.number))
+        // Who has had the alert with this page, though the phone may have taken another token meanwhile.
+        let alerted = page.plan.carriesAlert ? accepted.filter { !quiet.contains($0.number) } : []
+        if page.plan.carriesAlert {
+            let version = page.plan.after.alertVersion
+            report.result.alerted = (record.key, version, page.range, alerted.map(\.activity))
+        }
         if !page.rows.isEmpty {
             report.counts.firstPushAt = sent.firstPushAt
             report.counts.lastPushAt = sent.lastPushAt
         }
         try await stopIfNeeded(&report, of: page)
         if hasKeptCursor || report.stop != nil || report.verdict == .backOff {
-            report.result.passed = (page.plan.after.taken, accepted.map(\.number))
+            report.result.kept = (
+                passed: KeptRows(version: page.plan.after.taken, rows: accepted.map(\.number)),
+                alerted: KeptRows(version: page.plan.after.alertVersion, rows: alerted.map(\.number))
+            )
             try await keepCursor(report, of: page)
             return
         }
@@ -318,17 +326,9 @@ struct SweepRunner {
             version: page.plan.after.taken,
             isUrgent: page.plan.isUrgent,
             alertVersion: page.plan.carriesAlert ? page.plan.after.alertVersion : 0,
-            quiet: Set(page.rows.suffix(page.quiet).map(\.number))
+            quiet: quiet
         )
         try await advance(report, past: page)
-    }
-
-    /// Who has had the alert with this page, though the phone may have taken another token meanwhile.
-    private func noteAlerted(_ report: inout PageReport, _ page: Page, _ accepted: [TokenRow]) {
-        guard page.plan.carriesAlert else { return }
-        let quiet = Set(page.rows.suffix(page.quiet).map(\.number))
-        let alerted = accepted.filter { !quiet.contains($0.number) }
-        report.result.alerted = (record.key, page.plan.after.alertVersion, page.range, alerted.map(\.activity))
     }
 
     /// What the running version came to, if the page takes up a newer one in the middle of its turn.

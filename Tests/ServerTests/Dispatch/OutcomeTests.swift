@@ -96,6 +96,49 @@ struct OutcomeTests {
         }
     }
 
+    @Test("a newer version goes to all of a page that failed in part, its alert to those alone who have not had it")
+    func newerThanPartOfAPage() async throws {
+        var options = EngineFixture.Options()
+        options.pageSize = 25
+        options.faults = """
+            {"rules":[{"on":{"route":"device","every":3,"times":20},"do":{"status":503,"reason":"ServiceUnavailable",
+            "retry_after":"5"}}]}
+            """
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...25)
+            try await engine.event(1, importance: .key, alert: "Goal!")
+            try await engine.until("SELECT cardinality(alerted) > 0 FROM targets")
+            try await engine.event(2)
+            try await engine.untilSettled()
+            let pushes = await engine.pushes()
+            #expect(pushes.count == 25 && pushes.values.allSatisfy { $0.last?.home == 2 })
+            #expect(pushes.values.allSatisfy { $0.compactMap(\.alert) == ["Goal!"] })
+            #expect(pushes.values.contains { $0.map(\.home) == [1, 2] })
+            #expect(try await engine.store.sumsOff(limit: 10, by: EngineFixture.soon) == [])
+        }
+    }
+
+    @Test("a phone of such a page that had the alert and changes its cadence is not alerted again")
+    func movedFromPartOfAPage() async throws {
+        var options = EngineFixture.Options()
+        options.pageSize = 25
+        options.faults = """
+            {"rules":[{"on":{"route":"device","every":3,"times":20},"do":{"status":503,"reason":"ServiceUnavailable",
+            "retry_after":"5"}}]}
+            """
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...25)
+            try await engine.event(1, importance: .key, alert: "Goal!")
+            try await engine.until("SELECT cardinality(alerted) > 0 FROM targets")
+            try await engine.register(1...25, frequent: false)
+            try await engine.untilSettled()
+            let pushes = await engine.pushes()
+            #expect(pushes.count == 25 && pushes.values.allSatisfy { $0.last?.home == 1 })
+            #expect(pushes.values.allSatisfy { $0.compactMap(\.alert) == ["Goal!"] })
+            #expect(try await engine.store.sumsOff(limit: 10, by: EngineFixture.soon) == [])
+        }
+    }
+
     @Test("a configuration error stops the app with a reason, and goes on when it is resumed")
     func stop() async throws {
         var options = EngineFixture.Options()

@@ -169,6 +169,30 @@ struct ActivityStoreTests {
         #expect(off.isEmpty)
     }
 
+    @Test("a token that was registered again while its refusal was on its way is not set aside")
+    func revivedMeanwhile() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.register(["a", "b"].map { try match.registration($0) })
+        try await match.event("1")
+        let claimed = try await match.claim()[0]
+        let read = try await match.store.readPage(
+            of: match.target,
+            Sweep().nextRange,
+            limit: 10,
+            by: SendingFixture.soon
+        )
+        let rows = try #require(read?.rows)
+        try #require(rows.count == 2)
+        // A registration's time is known to the millisecond.
+        let later = "UPDATE activities SET registered_at = registered_at + interval '2 ms' WHERE activity = 'a'"
+        _ = try await match.store.owner(by: SendingFixture.soon, later)
+        var page = PageResult()
+        page.refused = rows.map { ($0, "BadDeviceToken") }
+        #expect(try await match.store.commitPage(claimed, page, by: SendingFixture.soon))
+        let aside = "SELECT string_agg(activity, '' ORDER BY activity) FROM activities WHERE refused_reason IS NOT NULL"
+        #expect(try await match.value(aside) == "b")
+    }
+
     @Test("what a sweep handed over stays with its line, also when the phone changes its cadence meanwhile")
     func handedAndMoved() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store())
