@@ -247,6 +247,33 @@ struct ChaosCheckerTests {
         #expect(counts { _, evidence in evidence.sumsOff = ["match-4"] } == [.sums: 1])
     }
 
+    @Test("finds a late alert that is no double: it comes with the state once more")
+    func lateAlert() {
+        let verdict = verdict { _, evidence in
+            evidence.repeats = [
+                .init(token: "aa", channel: nil, stamp: 1_002, kind: .same, brings_alert: true, at: 205, since: 200)
+            ]
+        }
+        #expect(verdict.isGood && verdict.alertsAfter == 1 && verdict.repeated == 0)
+    }
+
+    @Test("finds starts that did not come, or twice; one in doubt may have come or not")
+    func starts() {
+        func started(_ count: Int, _ state: String?, hasEnded: Bool = false) -> [ChaosVerdict.Kind: Int] {
+            counts { book, evidence in
+                book.devices = [DeviceBook(device: "d", token: "dd")]
+                evidence.matches["match-4"]?.starts = state.map { ["d": $0] } ?? [:]
+                if count > 0 { evidence.phones["dd"] = .init(starts: [.init(count: count)]) }
+            }
+        }
+        #expect(started(1, "accepted") == [:])
+        #expect(started(0, "accepted") == [.lost: 1])
+        #expect(started(0, "unknown") == [:] && started(1, "unknown") == [:])
+        #expect(started(0, nil) == [.lost: 1])
+        #expect(started(1, nil) == [.misdeed: 1])
+        #expect(started(2, "accepted")[.doubled] ?? 0 > 0)
+    }
+
     @Test("finds a push that came behind a newer one")
     func reordered() {
         let late = ChaosEvidence.RepeatSight(token: "aa", channel: nil, stamp: 900, kind: .older, at: 205, since: 200)

@@ -105,6 +105,7 @@ struct ChaosOutcome: Sendable {
             doubled: verdict.repeated,
             doubled_unexplained: verdict.repeated - verdict.repeatedExplained,
             doubled_by_registration: verdict.asked,
+            alerts_after: verdict.alertsAfter,
             pushes_in_doubt: doubts,
             pushes_resent: resent,
             alerts_wanted: verdict.alertsWanted,
@@ -113,6 +114,9 @@ struct ChaosOutcome: Sendable {
             alerts_cancelled: verdict.alertsCancelled,
             alerts_doubled: verdict.alertsDoubled,
             alerts_doubled_unexplained: verdict.alertsDoubled - verdict.alertsDoubledExplained,
+            starts_wanted: verdict.followers,
+            starts_shown: verdict.started,
+            starts: verdict.starts,
             sums_off: verdict.count(.sums),
             misdeeds: verdict.count(.misdeed),
             problems: verdict.problems.map { "\($0.kind.rawValue): \($0.text)" }
@@ -166,6 +170,8 @@ struct ChaosFigures: Codable, Sendable {
     var doubled_unexplained: Int
     /// Of none of those: tokens were registered once more, which asks for the newest state again.
     var doubled_by_registration: Int
+    /// Of none of those: an alert that had failed came behind its state, with a push of its own.
+    var alerts_after: Int
     var pushes_in_doubt: Int
     var pushes_resent: Int
     var alerts_wanted: Int
@@ -174,6 +180,10 @@ struct ChaosFigures: Codable, Sendable {
     var alerts_cancelled: Int
     var alerts_doubled: Int
     var alerts_doubled_unexplained: Int
+    var starts_wanted: Int
+    var starts_shown: Int
+    /// By what the service says became of them: one that is `unknown` is in doubt, and is not sent again.
+    var starts: [String: Int]
     var sums_off: Int
     var misdeeds: Int
     /// The first few of each kind.

@@ -110,8 +110,9 @@ struct ChaosRun {
         isCalm: @escaping @Sendable () async -> Void
     ) async {
         var dice = Dice(seed: options.seed, stream: "slot \(slot)")
-        let app = ChaosApp.all[slot % ChaosApp.all.count]
-        let key = stage.keys[slot / ChaosApp.all.count % stage.keys.count]
+        let tenant = slot / 3 % stage.keys.count
+        let app = ChaosApp.all(of: tenant)[slot % 3]
+        let key = stage.keys[tenant]
         var round = 0
         while ContinuousClock.now < end, !Task.isCancelled {
             let client = ChaosClient(fleet: stage.fleet, key: key, tallies: tallies)

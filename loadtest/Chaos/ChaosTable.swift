@@ -23,11 +23,13 @@ struct ChaosTable {
             row("stale", "\(chaos.stale)"),
             row("reordered", "\(chaos.reordered)" + overtaken),
             row("doubled", explained(chaos.doubled, chaos.doubled_unexplained)),
-            row("", "\(chaos.doubled_by_registration.grouped) more, to tokens that were registered once more"),
+            row("", "\(chaos.doubled_by_registration.grouped) more, to tokens that were registered once more,"),
+            row("", "\(chaos.alerts_after.grouped) more, with an alert that had failed before"),
             row("", "\(chaos.pushes_in_doubt.grouped) ended in doubt, \(chaos.pushes_resent.grouped) sent again"),
             row("alerts", "\(chaos.alerts_wanted.grouped) wanted: \(chaos.alerts_shown.grouped) shown,"),
             row("", "\(chaos.alerts_replaced.grouped) by a newer one, \(chaos.alerts_cancelled.grouped) taken back"),
             row("", "doubled: " + explained(chaos.alerts_doubled, chaos.alerts_doubled_unexplained)),
+            row("starts", "\(chaos.starts_wanted.grouped) wanted, \(chaos.starts_shown.grouped) shown: " + starts),
             row("sums", chaos.sums_off == 0 ? "add up" : "\(chaos.sums_off) are off"),
             row("services", chaos.misdeeds == 0 ? "behaved" : "\(chaos.misdeeds) times not as they should"),
         ]
@@ -53,6 +55,11 @@ struct ChaosTable {
         func seconds(_ us: Int) -> String { (Double(us) / 1e6).text(2) }
         let figures = report.latency_us
         return "p50 \(seconds(figures.p50)) s, p99 \(seconds(figures.p99)) s, most \(seconds(figures.max)) s"
+    }
+
+    private var starts: String {
+        chaos.starts.sorted { $0.key < $1.key }.map { "\($0.value.grouped) \($0.key.replacing("_", with: " "))" }
+            .joined(separator: ", ")
     }
 
     private var overtaken: String {

@@ -8,7 +8,8 @@ struct FaultPlan: Sendable {
     let count: Int
 
     private static let verbs = [
-        "status", "reset", "goaway", "delay_ms", "silence", "close", "stream_limit", "undelivered",
+        "status", "reset", "goaway", "delay_ms", "silence", "close", "tcp_reset", "half_answer", "lost_answer",
+        "stream_limit", "undelivered", "refuse", "tls_failure",
     ]
 
     /// Those of `--faults`, a scenario or bare rules; else those of `--scenario`.

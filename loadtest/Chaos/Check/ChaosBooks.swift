@@ -6,6 +6,13 @@ struct MatchBook: Sendable {
     var events: [EventBook] = []
     var phones: [PhoneBook] = []
     var groups: [GroupBook] = []
+    var devices: [DeviceBook] = []
+}
+
+/// A device that follows the match, by its push-to-start token.
+struct DeviceBook: Sendable {
+    let device: String
+    let token: String
 }
 
 /// One event of a feed.

@@ -45,6 +45,7 @@ struct ChaosChecker {
             }
             checkEvents(book, stored)
             checkPhones(book, stored)
+            checkStarts(book, stored)
         }
         checkRepeats()
         checkDropped()
@@ -157,6 +158,27 @@ struct ChaosChecker {
         }
     }
 
+    /// A start comes once, or it is in doubt whether it did. An ended match cancels what has not gone out.
+    private mutating func checkStarts(_ book: MatchBook, _ stored: ChaosEvidence.StoredMatch) {
+        for device in book.devices {
+            verdict.followers += 1
+            let count = evidence.phones[device.token]?.starts.reduce(0) { $0 + $1.count } ?? 0
+            verdict.started += count
+            let state = stored.starts[device.device]
+            verdict.starts[state ?? "cancelled", default: 0] += 1
+            switch (state, count) {
+            case ("accepted", 1): break
+            case ("accepted", 0):
+                verdict.add(.lost, "\(device.device): its start was accepted and did not come")
+            case ("unknown", 0...1), ("refused", 0), ("given_up", 0): break
+            case (nil, 0) where stored.hasEnded: break
+            case (_, 0): verdict.add(.lost, "\(device.device) was never started: \(state ?? "nothing was tried")")
+            case (_, 1): verdict.add(.misdeed, "\(device.device) was started, and that is \(state ?? "not recorded")")
+            default: verdict.add(.doubled, "\(device.device) was started \(count) times")
+            }
+        }
+    }
+
     // MARK: - Alerts
 
     /// The alerts of a match and what may stand for them, in the order of their versions.
@@ -230,6 +252,7 @@ struct ChaosChecker {
             let isExplained = doubts.contains { $0.meets(since, until) }
             let name = entry.token.map { names[$0] ?? $0 } ?? entry.channel.map { "channel \($0)" } ?? "?"
             switch entry.kind {
+            case .same where entry.brings_alert: verdict.alertsAfter += 1
             case .same:
                 // Who registers again is sent the newest state again; no alert comes with it.
                 if !isExplained, asked[entry.token ?? ""]?.contains(where: { $0.meets(since, until) }) ?? false {

@@ -55,6 +55,8 @@ struct ChaosEvidence: Sendable {
         var channel: String?
         let stamp: Int
         let kind: Kind
+        /// Of a `same`: with an alert that had not been shown.
+        var brings_alert = false
         /// When it came.
         let at: Int
         /// When the newest stamp, or the alert, had come.
@@ -75,5 +77,7 @@ struct ChaosEvidence: Sendable {
         let hasEnded: Bool
         /// By id.
         var events: [String: StoredEvent] = [:]
+        /// By device: what became of its start.
+        var starts: [String: String] = [:]
     }
 }

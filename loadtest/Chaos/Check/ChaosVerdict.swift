@@ -20,6 +20,11 @@ struct ChaosVerdict: Sendable {
     var accepted = 0
     var superseded = 0
     var ignored = 0
+    /// Devices that followed, and starts that came.
+    var followers = 0
+    var started = 0
+    /// By what the service says became of them.
+    var starts: [String: Int] = [:]
     /// Phones on tokens and groups' members that were compared with their match's last state.
     var phones = 0
     /// Accepted pushes with the newest stamp once more, and those of them that a doubtful fault explains.
@@ -27,6 +32,8 @@ struct ChaosVerdict: Sendable {
     var repeatedExplained = 0
     /// Of neither: pushes to tokens that were registered once more, which asks for them.
     var asked = 0
+    /// Of neither: an alert that came behind its state, since the push that was to bring both had failed.
+    var alertsAfter = 0
     /// The same of pushes with an older stamp, which phones ignore: APNs made them wait, and newer ones overtook them.
     var older = 0
     var olderExplained = 0

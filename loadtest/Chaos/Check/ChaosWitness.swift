@@ -19,6 +19,12 @@ struct ChaosWitness: Sendable {
             SELECT format('%s of %s waits for version %s until %s', s.activity, s.match_id, s.version, s.due_at)
             FROM stragglers s
             UNION ALL
+            SELECT format('%s of %s is to be started: %s', s.device, s.match_id, s.state) FROM starts s
+            WHERE s.state IN ('waiting', 'sending')
+            UNION ALL
+            SELECT format('the starts of %s are %s', p.match_id, p.state) FROM start_passes p
+            WHERE p.state IN ('waiting', 'running')
+            UNION ALL
             SELECT format('%s has not ended', m.match_id) FROM matches m
             WHERE m.end_requested_at IS NOT NULL AND m.end_version IS NULL
             UNION ALL
@@ -83,6 +89,10 @@ struct ChaosWitness: Sendable {
             return (row.text(0), row.text(1), event)
         }
         for (match, id, event) in events { evidence.matches[match]?.events[id] = event }
+        let starts = try await stage.cluster.rows("SELECT match_id, device, state FROM starts") { row in
+            (row.text(0), row.text(1), row.text(2))
+        }
+        for (match, device, state) in starts { evidence.matches[match]?.starts[device] = state }
     }
 
     private struct PhonePage: Decodable {

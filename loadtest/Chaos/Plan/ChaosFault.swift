@@ -27,6 +27,7 @@ struct ChaosFault: Equatable, Sendable {
         case refuse
         case tlsFailure = "tls_failure"
         case allConnections = "all_connections"
+        case lostAnswer = "lost_answer"
     }
 
     let kind: Kind
@@ -50,7 +51,7 @@ extension ChaosFault.Kind {
         case .kill, .stop, .hang, .drain, .killAll: .service
         case .databaseKill, .databaseRestart, .databaseCut, .databaseFreeze: .database
         case .goAway, .refusedStream, .reset, .silence, .close, .halfAnswer, .tcpReset, .tooMany, .internalError,
-            .unavailable, .shutdown, .outage, .slow, .streamLimit, .refuse, .tlsFailure, .allConnections:
+            .unavailable, .shutdown, .outage, .slow, .streamLimit, .refuse, .tlsFailure, .allConnections, .lostAnswer:
             .apns
         }
     }
@@ -62,7 +63,7 @@ extension ChaosFault.Kind {
     var isDoubtful: Bool {
         switch self {
         case .kill, .killAll, .stop, .hang, .databaseKill, .databaseRestart, .databaseCut, .databaseFreeze, .silence,
-            .close, .halfAnswer, .tcpReset, .refuse, .tlsFailure, .allConnections:
+            .close, .halfAnswer, .tcpReset, .refuse, .tlsFailure, .allConnections, .lostAnswer:
             true
         case .drain, .goAway, .refusedStream, .reset, .tooMany, .internalError, .unavailable, .shutdown, .outage, .slow,
             .streamLimit:
@@ -99,6 +100,7 @@ extension ChaosFault.Kind {
         case .refuse: "APNs: connections refused"
         case .tlsFailure: "APNs: TLS fails"
         case .allConnections: "APNs: all connections at once"
+        case .lostAnswer: "APNs: answers lost"
         }
     }
 }
@@ -164,6 +166,7 @@ extension ChaosFault {
         case .silence: ["silence": true]
         case .close: ["close": true]
         case .halfAnswer: ["half_answer": true]
+        case .lostAnswer: ["lost_answer": true]
         case .tcpReset: ["tcp_reset": true]
         case .tooMany: later(429, "TooManyRequests")
         case .internalError: later(500, "InternalServerError")

@@ -97,7 +97,7 @@ struct ChaosPlan: Equatable, Sendable {
             case .outage: dice.number(in: 1_000...6_000)
             case .refuse, .tlsFailure: dice.number(in: 500...4_000)
             case .goAway, .refusedStream, .reset, .silence, .close, .halfAnswer, .tcpReset, .tooMany, .internalError,
-                .unavailable, .shutdown, .slow, .streamLimit:
+                .unavailable, .shutdown, .slow, .streamLimit, .lostAnswer:
                 dice.number(in: 1_000...8_000)
             }
         }
@@ -105,7 +105,7 @@ struct ChaosPlan: Equatable, Sendable {
         /// In percent; 0 is all.
         private mutating func share(of kind: ChaosFault.Kind) -> Int {
             switch kind {
-            case .goAway, .silence, .close, .halfAnswer, .tcpReset: dice.number(in: 1...3)
+            case .goAway, .silence, .close, .halfAnswer, .tcpReset, .lostAnswer: dice.number(in: 1...3)
             case .refusedStream, .reset, .tooMany, .internalError, .unavailable, .shutdown: dice.number(in: 5...60)
             case .slow: dice.number(in: 30...100)
             case .kill, .killAll, .stop, .hang, .drain, .databaseKill, .databaseRestart, .databaseCut, .databaseFreeze,

@@ -81,7 +81,7 @@ struct ChaosStage: Sendable {
             let tenant: Tenant = try await system.make("POST", "/v1/tenants", ["name": .string("tenant \(number + 1)")])
             let key: Secret = try await system.make("POST", "/v1/tenants/\(tenant.tenant)/keys", ["role": "admin"])
             let admin = ChaosClient(fleet: fleet, key: key.secret, tallies: CallTallies())
-            for app in ChaosApp.all {
+            for app in ChaosApp.all(of: number) {
                 var settings = app.settings
                 settings += [
                     ("team_id", .string(credential.team_id)), ("key_id", .string(credential.key_id)),
@@ -103,16 +103,20 @@ struct ChaosApp: Sendable {
     let channelCadences: [String]
     let isQuick: Bool
 
-    static let all = [
-        ChaosApp(bundle: "com.example.channels", hasTokens: false, channelCadences: ["any"], isQuick: false),
-        ChaosApp(bundle: "com.example.tokens", hasTokens: true, channelCadences: [], isQuick: true),
-        ChaosApp(
-            bundle: "com.example.both",
-            hasTokens: true,
-            channelCadences: ["frequent", "standard"],
-            isQuick: false
-        ),
-    ]
+    /// Those of a tenant. Each tenant has bundle ids of its own, as tenants have.
+    static func all(of tenant: Int) -> [ChaosApp] {
+        let prefix = "com.example\(tenant + 1)"
+        return [
+            ChaosApp(bundle: "\(prefix).channels", hasTokens: false, channelCadences: ["any"], isQuick: false),
+            ChaosApp(bundle: "\(prefix).tokens", hasTokens: true, channelCadences: [], isQuick: true),
+            ChaosApp(
+                bundle: "\(prefix).both",
+                hasTokens: true,
+                channelCadences: ["frequent", "standard"],
+                isQuick: false
+            ),
+        ]
+    }
 
     var settings: [(String, JSONOutput)] {
         let channels: JSONOutput =

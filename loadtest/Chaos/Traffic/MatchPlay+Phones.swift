@@ -223,7 +223,7 @@ extension MatchPlay {
     }
 
     /// Tells the simulator what these phones decode, before a push can reach them.
-    private func modelled(_ tokens: [String]) async {
+    func modelled(_ tokens: [String]) async {
         do throws(Failure) {
             try await simulator.register(
                 tokens.map { ["token": .string($0)] },

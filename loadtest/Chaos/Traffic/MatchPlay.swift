@@ -85,11 +85,13 @@ actor MatchPlay {
 
     /// Plays it until `end`, and then leaves it as `ending` says, once `isCalm` has returned.
     func play(until end: ContinuousClock.Instant, _ ending: Ending, isCalm: @Sendable () async -> Void) async {
+        await follow(4)
         guard await create() else { return }
         await withDiscardingTaskGroup { group in
             for cadence in app.channelCadences { group.addTask { await self.follow(cadence, until: end) } }
             if app.hasTokens { group.addTask { await self.live(until: end) } }
             group.addTask { await self.feed(until: end) }
+            group.addTask { await self.follow(2) }
         }
         await isCalm()
         await finish(ending)
@@ -99,6 +101,7 @@ actor MatchPlay {
         let body: JSONOutput = [
             "bundle": .string(app.bundle), "type": "ScoreAttributes",
             "kickoff_at": .string(Date.now.formatted(.iso8601)), "content_state": state(0),
+            "start": ["alert": ["title": "Kick-off", "body": .string(book.match)]],
         ]
         guard let answer = await client.call("PUT", "/v1/matches/\(book.match)", body.bytes, by: giveUp) else {
             complaints.append("\(book.match) could not be made")
