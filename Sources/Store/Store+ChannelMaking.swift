@@ -2,22 +2,23 @@ package import APNsProtocol
 internal import Core
 internal import PostgreSQL
 
-/// Who makes an app's channels just now, and what it knew when it began.
+/// Who makes the channels of a bundle just now, and what it knew when it began.
 package struct ChannelMakerLease: Sendable {
+    /// One of those with the bundle.
     package let app: AppKey
     package let owner: String
     /// Ids at APNs that were not ours when the last creations were begun.
     package let strangers: Set<String>
 }
 
-// One process at a time makes an app's channels. A creation is put down before it is asked for: if its answer is lost,
+// One process at a time makes the channels of a bundle, whichever tenants have it. A creation is put down before it is asked for: if its answer is lost,
 // or the process with it, the channel that appeared meanwhile is looked for before another one is made.
 extension Store {
-    /// Becomes the one that makes an app's channels.
+    /// Becomes the one that makes the channels of an app, and of other tenants' apps with its bundle.
     ///
     /// - Parameters:
     ///   - app: Whose channels.
-    ///   - owner: Names this process; who has the lease already gets it anew.
+    ///   - owner: Names this process and tenant; who has the lease already gets it anew.
     ///   - lease: For how long.
     ///   - deadline: For the statement.
     /// - Returns: nil: another process does it.
@@ -30,14 +31,14 @@ extension Store {
     ) async throws(StoreError) -> ChannelMakerLease? {
         try await query(
             """
-            INSERT INTO channel_makers AS c (tenant_id, bundle, environment, lease_owner, lease_until)
-            VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5))
-            ON CONFLICT (tenant_id, bundle, environment) DO UPDATE
+            INSERT INTO channel_makers AS c (bundle, environment, lease_owner, lease_until)
+            VALUES ($1, $2, $3, now() + make_interval(secs => $4))
+            ON CONFLICT (bundle, environment) DO UPDATE
             SET lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
             WHERE c.lease_until IS NULL OR c.lease_until < now() OR c.lease_owner = excluded.lease_owner
             RETURNING strangers
             """,
-            app.parameters + [.text(owner), .seconds(lease)],
+            app.bundleParameters + [.text(owner), .seconds(lease)],
             by: deadline
         ).first.map { row in
             ChannelMakerLease(app: app, owner: owner, strangers: Set(row.textArray(0).compactMap { $0 }))
@@ -53,18 +54,19 @@ extension Store {
     ) async throws(StoreError) {
         _ = try await query(
             """
-            UPDATE channel_makers SET strangers = coalesce($5::text[], strangers),
-                lease_until = CASE WHEN $6 THEN NULL ELSE lease_until END
-            WHERE tenant_id = $1 AND bundle = $2 AND environment = $3 AND lease_owner = $4
+            UPDATE channel_makers SET strangers = coalesce($4::text[], strangers),
+                lease_until = CASE WHEN $5 THEN NULL ELSE lease_until END
+            WHERE bundle = $1 AND environment = $2 AND lease_owner = $3
             """,
-            lease.app.parameters + [
+            lease.app.bundleParameters + [
                 .text(lease.owner), strangers.map { .textArray($0.sorted()) } ?? .null, .bool(isOver),
             ],
             by: deadline
         )
     }
 
-    /// Creations of an app whose answer is not in the books, the oldest first; and whether all of them are `settled` old.
+    /// Creations for an app's bundle whose answer is not in the books, the oldest first, other tenants' too; and whether
+    /// all of them are `settled` old.
     package func doubtfulChannels(
         of app: AppKey,
         settled: Duration,
@@ -72,17 +74,17 @@ extension Store {
     ) async throws(StoreError) -> (channels: [ChannelRecord], areSettled: Bool) {
         let rows = try await query(
             """
-            SELECT \(ChannelRecord.columns), c.creating_at <= now() - make_interval(secs => $4) FROM channels c
-            WHERE c.tenant_id = $1 AND c.bundle = $2 AND c.environment = $3 AND c.creating_at IS NOT NULL
-            ORDER BY c.creating_at, c.match_id, c.cadence
+            SELECT \(ChannelRecord.columns), c.creating_at <= now() - make_interval(secs => $3) FROM channels c
+            WHERE c.bundle = $1 AND c.environment = $2 AND c.creating_at IS NOT NULL
+            ORDER BY c.creating_at, c.tenant_id, c.match_id, c.cadence
             """,
-            app.parameters + [.seconds(settled)],
+            app.bundleParameters + [.seconds(settled)],
             by: deadline
         )
         return (rows.map { ChannelRecord($0) }, rows.allSatisfy { $0.bool(12) })
     }
 
-    /// Those of `ids` that were not made here.
+    /// Those of `ids` that were not made here, for whichever tenant.
     package func strangers(
         among ids: [ChannelID],
         of app: AppKey,
@@ -90,19 +92,18 @@ extension Store {
     ) async throws(StoreError) -> [ChannelID] {
         try await query(
             """
-            SELECT i FROM unnest($4::text[]) WITH ORDINALITY AS x (i, n) WHERE NOT EXISTS (
-                SELECT FROM channel_ids c WHERE c.tenant_id = $1 AND c.bundle = $2 AND c.environment = $3
-                  AND c.channel_id = i)
+            SELECT i FROM unnest($3::text[]) WITH ORDINALITY AS x (i, n) WHERE NOT EXISTS (
+                SELECT FROM channel_ids c WHERE c.bundle = $1 AND c.environment = $2 AND c.channel_id = i)
             ORDER BY n
             """,
-            app.parameters + [.textArray(ids.map(\.text))],
+            app.bundleParameters + [.textArray(ids.map(\.text))],
             by: deadline
         ).map { $0.wrapped(0) }
     }
 
     /// Puts down that a channel is about to be asked for.
     ///
-    /// - Returns: false: it is not wanted any more, or this process does not make the app's channels any more.
+    /// - Returns: false: it is not wanted any more, or this process does not make the bundle's channels any more.
     package func beginCreation(
         _ record: ChannelRecord,
         under lease: ChannelMakerLease,
@@ -113,8 +114,8 @@ extension Store {
             UPDATE channels c SET creating_at = now()
             WHERE c.tenant_id = $1 AND c.match_id = $2 AND c.environment = $3 AND c.cadence = $4
               AND c.state = 'pending' AND c.creating_at IS NULL
-              AND EXISTS (SELECT FROM channel_makers k WHERE (k.tenant_id, k.bundle, k.environment)
-                  = (c.tenant_id, c.bundle, c.environment) AND k.lease_owner = $5
+              AND EXISTS (SELECT FROM channel_makers k WHERE (k.bundle, k.environment) = (c.bundle, c.environment)
+                  AND k.lease_owner = $5
                   AND k.lease_until > now() + interval '15 seconds')
               AND EXISTS (SELECT FROM matches m WHERE (m.tenant_id, m.match_id) = (c.tenant_id, c.match_id)
                   AND m.deleted_at IS NULL AND m.end_version IS NULL)
@@ -181,4 +182,7 @@ extension ChannelRecord {
 extension AppKey {
     /// Tenant, bundle, environment.
     var parameters: [PGValue] { [.text(tenant), .text(bundle), .text(environment.rawValue)] }
+
+    /// Bundle, environment: what APNs' list is of.
+    fileprivate var bundleParameters: [PGValue] { [.text(bundle), .text(environment.rawValue)] }
 }

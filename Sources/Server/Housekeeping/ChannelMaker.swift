@@ -6,7 +6,7 @@ internal import Store
 /// Makes an app's channels, so that a lost answer or a crash never leaves two for one match.
 ///
 /// APNs chooses an id and says it once; its list has ids and nothing else. So a creation is put down before it is asked
-/// for, and one process at a time makes an app's channels. Where an answer was lost, the id that has appeared since is
+/// for, and one process at a time makes the channels of a bundle, for one tenant after the other. Where an answer was lost, the id that has appeared since is
 /// taken for its channel; where none has, or more than were asked for, another one is made.
 struct ChannelMaker {
     let store: Store
@@ -24,7 +24,14 @@ struct ChannelMaker {
     /// Makes the channels of one app that are due.
     func run(_ duties: [ChannelDuty]) async throws(StoreError) {
         guard let app = duties.first?.channel.app, let credential = duties.first?.credential else { return }
-        guard let lease = try await store.beginMaking(app, owner: owner, lease: Self.lease, by: deadline) else {
+        guard
+            let lease = try await store.beginMaking(
+                app,
+                owner: "\(owner) \(app.tenant)",
+                lease: Self.lease,
+                by: deadline
+            )
+        else {
             for duty in duties {
                 try await store.creationInDoubt(duty.channel, lookAfter: .seconds(1), by: deadline)
             }

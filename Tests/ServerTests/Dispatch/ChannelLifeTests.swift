@@ -75,6 +75,59 @@ struct ChannelLifeTests {
         }
     }
 
+    @Test("what another tenant of the same bundle has made meanwhile is not taken for a lost answer's")
+    func otherTenants() async throws {
+        try await EngineFixture.run(options) { engine in
+            let fault = #"{"status":500,"reason":"InternalServerError"}"#
+            try await engine.simulator.setFaults(
+                #"{"rules":[{"on":{"route":"manage","skip":1,"times":1},"do":\#(fault)}]}"#
+            )
+            await engine.keepHouse()
+            #expect(try await engine.ledger() == ["in doubt"])
+            let record = try #require(try await engine.store.channels(of: engine.key, by: EngineFixture.soon).first)
+            let answer = try await engine.ask(.create(record.bundle, record.storagePolicy))
+            guard case .created(let others) = answer else {
+                Issue.record("not created: \(answer)")
+                return
+            }
+            _ = try await engine.store.owner(
+                by: EngineFixture.soon,
+                """
+                INSERT INTO channel_ids (tenant_id, bundle, environment, channel_id, match_id, cadence)
+                VALUES ('t_other', $1, 'production', $2, 'final', 'standard')
+                """,
+                [.text(EngineFixture.bundle), .text(others.text)]
+            )
+            for _ in 0..<2 {
+                try await engine.pass("40 seconds")
+                await engine.keepHouse()
+            }
+            let own = try await engine.ledger()
+            #expect(own.count == 1 && own != [others.text])
+            #expect(try await engine.listed() == (own + [others.text]).sorted())
+        }
+    }
+
+    @Test("one tenant after the other makes the channels of a bundle that they share")
+    func takesTurns() async throws {
+        try await EngineFixture.run(options) { engine in
+            let store = engine.store
+            let record = try #require(try await store.channels(of: engine.key, by: EngineFixture.soon).first)
+            let other = AppKey(
+                tenant: try #require(TenantID(validating: "t_other")),
+                bundle: record.bundle,
+                environment: record.environment
+            )
+            func begin(_ app: AppKey, _ owner: String) async throws -> ChannelMakerLease? {
+                try await store.beginMaking(app, owner: owner, lease: .seconds(60), by: EngineFixture.soon)
+            }
+            let lease = try #require(try await begin(record.app, "one t_acme"))
+            #expect(try await begin(other, "one t_other") == nil)
+            try await store.endMaking(lease, by: EngineFixture.soon)
+            #expect(try await begin(other, "one t_other") != nil)
+        }
+    }
+
     @Test("a channel that comes when its match has another already is nobody's, and in the books")
     func tooLate() async throws {
         try await EngineFixture.run(options) { engine in
