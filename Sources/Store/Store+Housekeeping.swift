@@ -180,6 +180,9 @@ extension Store {
 
     /// Removes an ended match's update tokens, at most `limit` at a time, and then their targets.
     ///
+    /// Those that the end's stamp has seen: who registered later is brought the end by a straggler, which may not be there
+    /// yet, and removed by that.
+    ///
     /// - Returns: Whether there may be more.
     package func removeTokens(
         of match: MatchKey,
@@ -190,8 +193,10 @@ extension Store {
             [
                 PGStatement(
                     """
+                    WITH m AS MATERIALIZED (\(Self.stampSQL))
                     DELETE FROM activities WHERE ctid = ANY (ARRAY(
                         SELECT ctid FROM activities a WHERE a.tenant_id = $1 AND a.match_id = $2
+                          AND \(Self.isSeen("stamp_snapshot"))
                           AND NOT EXISTS (SELECT FROM stragglers s WHERE (s.tenant_id, s.match_id, s.activity)
                               = (a.tenant_id, a.match_id, a.activity))
                         LIMIT $3))

@@ -241,7 +241,7 @@ extension Store {
         }
         let page = update(record, set: assignments, values)
         let statements =
-            [page] + outcomeStatements(result, of: record.key.match)
+            [page] + outcomeStatements(result, of: record.key.match, epoch: record.epoch)
             + (superseded.map { [$0.statement(of: record.key, epoch: record.epoch, isSuperseded: true)] } ?? [])
         return try await pipeline(statements, isDurable: false, by: deadline)[0].affectedRows == 1
     }
@@ -290,7 +290,7 @@ extension Store {
                 ),
             ] + (superseded.map { [$0.statement(of: record.key, epoch: record.epoch, isSuperseded: true)] } ?? [])
             + [turn.statement(of: record.key, epoch: record.epoch), turn.mergeStatement(of: record.key)]
-            + outcomeStatements(result, of: record.key.match)
+            + outcomeStatements(result, of: record.key.match, epoch: record.epoch)
         return try await pipeline(statements, isDurable: isDurable, by: deadline)[1].affectedRows == 1
     }
 
@@ -360,12 +360,17 @@ extension Store {
         )
     }
 
-    func outcomeStatements(_ result: PageResult, of match: MatchKey) -> [PGStatement] {
+    /// - Parameters:
+    ///   - result: What became of tokens.
+    ///   - match: Whose they are.
+    ///   - epoch: Of the target's lease; what is handed over depends on it. Stragglers' pushes hand nothing over.
+    /// - Returns: What writes it.
+    func outcomeStatements(_ result: PageResult, of match: MatchKey, epoch: Int64 = 0) -> [PGStatement] {
         var statements: [PGStatement] = []
         if !result.dead.isEmpty { statements.append(removeDead(result.dead, of: match)) }
         if !result.refused.isEmpty { statements.append(setAside(result.refused, of: match)) }
         if let alerted = result.alerted, !alerted.activities.isEmpty { statements.append(notAlertedAgain(alerted)) }
-        statements += result.handedOver.map(\.statement)
+        statements += result.handedOver.map { $0.statement(epoch: epoch) }
         return statements
     }
 

@@ -32,13 +32,19 @@ package struct HandedOver: Sendable {
     }
 
     /// A token has one straggler at most: the newer failure stands for the older one, and an alert not had is kept.
-    var statement: PGStatement {
+    ///
+    /// Only who still holds the lease hands over: the page's counts are written under the same condition.
+    func statement(epoch: Int64) -> PGStatement {
         PGStatement(
-            "SELECT touchline_hand_over($1, $2, $3, $4, $5::smallint, $6, $7, $8, $9::text[], $10::bigint[], $11::integer)",
+            """
+            SELECT touchline_hand_over($1, $2, $3, $4, $5::smallint, $6, $7, $8, $9::text[], $10::bigint[], $11::integer)
+            WHERE EXISTS (SELECT FROM targets WHERE tenant_id = $1 AND match_id = $2 AND kind = 'tokens'
+                AND environment = $3 AND cadence = $4 AND shard = $5::smallint AND lease_epoch = $12)
+            """,
             target.match.parameters + [
                 .text(target.environment.rawValue), .text(target.cadence.rawValue), .int(target.shard), .int(version),
                 .bool(isUrgent), .int(alertVersion), .textArray(stragglers.map(\.activity.text)),
-                .int8Array(stragglers.map(\.delay.wholeMilliseconds)), .int(Store.mostStragglers),
+                .int8Array(stragglers.map(\.delay.wholeMilliseconds)), .int(Store.mostStragglers), .int(epoch),
             ]
         )
     }

@@ -169,6 +169,44 @@ struct ActivityStoreTests {
         #expect(off.isEmpty)
     }
 
+    @Test("who has lost the lease hands nothing over: nobody would count it")
+    func handsOverUnderLease() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.register(["a", "b"].map { try match.registration($0) })
+        try await match.event("1")
+        let claimed = try await match.claim()[0]
+        _ = try await match.store.owner(by: SendingFixture.soon, "UPDATE targets SET lease_epoch = lease_epoch + 1")
+        var page = PageResult()
+        page.handedOver = [
+            HandedOver(
+                target: match.target,
+                version: 1,
+                isUrgent: false,
+                alertVersion: 0,
+                stragglers: [Straggler(activity: ActivityID(unchecked: "a"), delay: .zero)]
+            )
+        ]
+        #expect(try await !match.store.commitPage(claimed, page, by: SendingFixture.soon))
+        #expect(try await match.value("SELECT count(*) FROM stragglers") == "0")
+        #expect(try await match.store.sumsOff(limit: 10, by: SendingFixture.soon) == [])
+    }
+
+    @Test("a phone that registers as its match is cleared up stays until it has had the end")
+    func registersAtTheEnd() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.register([try match.registration("a")])
+        try await match.event("1")
+        let stamp = """
+            UPDATE matches SET end_version = 1, stamped_version = 1, last_stamp = 1, stamp_snapshot = pg_current_snapshot()
+            """
+        _ = try await match.store.owner(by: SendingFixture.soon, stamp)
+        try await match.register([try match.registration("b")])
+        // As between a registration and the comparison that follows it.
+        _ = try await match.store.owner(by: SendingFixture.soon, "DELETE FROM stragglers")
+        _ = try await match.store.removeTokens(of: match.key, limit: 10, by: SendingFixture.soon)
+        #expect(try await match.value("SELECT string_agg(activity, ',') FROM activities") == "b")
+    }
+
     @Test("a token that was registered again while its refusal was on its way is not set aside")
     func revivedMeanwhile() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store())
