@@ -1,6 +1,7 @@
 import APNs
 import APNsSimulator
 import Core
+import EventLoop
 import PostgreSQL
 import Server
 import Store
@@ -10,14 +11,11 @@ import Testing
 /// The corners of the design that decide whether it is right, each with the order of facts that makes it one.
 @Suite("Corners", .database, .timeLimit(.minutes(5)))
 struct CornerTests {
-    private func options(_ channels: String = "none", faults: String? = nil) -> EngineFixture.Options {
+    private func options(_ channels: String = "none") -> EngineFixture.Options {
         var options = EngineFixture.Options()
         options.app = "UPDATE apps SET channels = '\(channels)', frequent_gap_seconds = 0"
-        options.faults = faults
         return options
     }
-
-    private static let slow = #"{"rules":[{"on":{"route":"device"},"do":{"delay_ms":100}}]}"#
 
     @Test("stamps: two goals within one second reach every phone, the second with a higher stamp")
     func twoGoals() async throws {
@@ -75,21 +73,62 @@ struct CornerTests {
         }
     }
 
+    /// Fifty phones, a goal with an alert that APNs takes for the first page of 25 and for nobody else, so that its sweep
+    /// stands still, and `overtaking`; then APNs takes everything.
+    ///
+    /// - Returns: What the first page was sent, and what the others were.
+    private func inSweep(
+        _ overtaking: @Sendable (EngineFixture) async throws -> Void
+    ) async throws -> (first: [[SeenPush]], others: [[SeenPush]]) {
+        // In the order of their rows: a batch is stored by activity.
+        let numbers = (1...50).sorted { "phone-\($0)" < "phone-\($1)" }
+        let rules = numbers[25...].map { number in
+            #"{"on":{"token":"\#(TestTokens.token(number))"},"do":{"status":503,"reason":"ServiceUnavailable","#
+                + #""retry_after":"3600"}}"#
+        }
+        var options = options()
+        options.pageSize = 25
+        options.faults = "{\"rules\":[\(rules.joined(separator: ","))]}"
+        let result = ThreadLock<[String: [SeenPush]]>([:])
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...50)
+            try await engine.event(1, importance: .key, alert: "Goal!")
+            try await engine.until(
+                "SELECT backoff > 0 AND lease_until IS NULL AND cursor > 0 AND turn_start IS NOT NULL FROM targets"
+            )
+            #expect(await engine.pushes().count == 25)
+            await engine.simulator.clearFaults()
+            try await overtaking(engine)
+            try await engine.untilSettled()
+            let pushes = await engine.pushes()
+            result.withLock { $0 = pushes }
+        }
+        let pushes = result.withLock { $0 }
+        #expect(pushes.count == 50)
+        let all = numbers.map { pushes[TestTokens.token($0)] ?? [] }
+        return (Array(all[..<25]), Array(all[25...]))
+    }
+
     @Test("a goal's alert that a correction overtakes in the middle of its sweep goes to nobody else")
     func correctionInSweep() async throws {
-        try await EngineFixture.run(options(faults: Self.slow)) { engine in
-            try await engine.register(1...400)
-            try await engine.event(1, importance: .key, alert: "Goal!")
-            try await engine.until("SELECT cursor > 0 AND turn_start IS NOT NULL FROM targets")
-            try await engine.event(0, kind: .correction)
-            try await engine.untilSettled()
+        let (first, others) = try await inSweep { try await $0.event(0, kind: .correction) }
+        #expect(first.allSatisfy { $0.map(\.home) == [1, 0] && $0.map(\.alert) == ["Goal!", nil] })
+        #expect(others.allSatisfy { $0.map(\.home) == [0] && $0.map(\.alert) == [nil] })
+    }
 
-            let pushes = await engine.pushes()
-            #expect(pushes.count == 400)
-            #expect(pushes.values.allSatisfy { $0.last?.home == 0 && $0.last?.alert == nil })
-            #expect(pushes.values.allSatisfy { $0.allSatisfy { $0.alert == nil || $0.home == 1 } })
-            #expect(pushes.values.contains { $0.count == 1 } && pushes.values.contains { $0.count == 2 })
-        }
+    @Test("a goal's alert that a routine event overtakes in the middle of its sweep reaches each phone once")
+    func routineInSweep() async throws {
+        let (first, others) = try await inSweep { try await $0.event(2) }
+        #expect(first.allSatisfy { $0.map(\.home) == [1, 2] && $0.map(\.alert) == ["Goal!", nil] })
+        #expect(others.allSatisfy { $0.map(\.home) == [2] && $0.map(\.alert) == ["Goal!"] && $0[0].priority == 10 })
+    }
+
+    @Test("a second goal in the middle of the first one's sweep: its alert to all, the first one's to nobody else")
+    func goalInSweep() async throws {
+        let (first, others) = try await inSweep { try await $0.event(2, importance: .key, alert: "Another!") }
+        #expect(first.allSatisfy { $0.map(\.home) == [1, 2] && $0.map(\.alert) == ["Goal!", "Another!"] })
+        #expect(others.allSatisfy { $0.map(\.home) == [2] && $0.map(\.alert) == ["Another!"] })
+        #expect(first.allSatisfy { $0[0].stamp < $0[1].stamp })
     }
 
     @Test(

@@ -1,6 +1,7 @@
 import APNs
 import APNsProtocol
 import Core
+import PostgreSQL
 import Server
 import Store
 import TestSupport
@@ -51,6 +52,60 @@ struct PhoneCornerTests {
         } expect: { pushes in
             #expect(pushes.count == 8 && pushes.values.allSatisfy { $0.map(\.home) == [1] })
             for number in 1...5 { #expect(pushes[TestTokens.token(number)]?.map(\.alert) == ["Goal!"]) }
+        }
+    }
+
+    /// Stores phone 6 as a registration does, up to its commit.
+    private static let insertion = PGStatement(
+        """
+        INSERT INTO activities (tenant_id, match_id, activity, environment, cadence, token)
+        VALUES ('t_acme', 'final', 'phone-6', 'production', 'frequent', $1)
+        """,
+        [.text(TestTokens.token(6))]
+    )
+
+    /// What a registration does after its commit.
+    private static let comparison = """
+        SELECT count(*)::text FROM touchline_compare('t_acme', '{final}', '{1}', '{1}', '{phone-6}', '{NULL}', '{NULL}',
+                                                     '{NULL}', '{NULL}', 50000)
+        """
+
+    @Test("a phone whose registration is under way while the goal is committed and stamped gets it once")
+    func commitsAfterTheStamp() async throws {
+        try await EngineFixture.run(Self.options()) { engine in
+            try await engine.register(1...5)
+            try await engine.store.ownerTransaction(by: EngineFixture.soon) { connection in
+                _ = try await connection.pipeline([Self.insertion], by: EngineFixture.soon)
+                try await engine.event(1, importance: .key, alert: "Goal!")
+                try await engine.stamp()
+            }
+            #expect(try await engine.value(Self.comparison) == "1")
+            let running = Task { await engine.dispatcher.run() }
+            try await engine.untilSettled()
+            let pushes = await engine.pushes()
+            #expect(pushes.count == 6 && pushes.values.allSatisfy { $0.map(\.home) == [1] })
+            running.cancel()
+            await running.value
+        }
+    }
+
+    @Test("a phone whose registration compares versions only after the sweep has reached it gets the goal once")
+    func comparesAfterTheSweep() async throws {
+        try await EngineFixture.run(Self.options()) { engine in
+            try await engine.register(1...5)
+            _ = try await engine.store.owner(by: EngineFixture.soon, [Self.insertion])
+            try await engine.event(1, importance: .key, alert: "Goal!")
+            let running = Task { await engine.dispatcher.run() }
+            try await engine.untilSettled()
+            #expect(try await engine.value(Self.comparison) == "1")
+            engine.bell.ring()
+            try await engine.untilSettled()
+            let pushes = await engine.pushes()
+            #expect(pushes.count == 6 && pushes.values.allSatisfy { $0.map(\.home) == [1] })
+            #expect(pushes.values.allSatisfy { $0.map(\.alert) == ["Goal!"] })
+            #expect(try await engine.store.sumsOff(limit: 10, by: EngineFixture.soon) == [])
+            running.cancel()
+            await running.value
         }
     }
 
