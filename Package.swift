@@ -96,8 +96,8 @@ let package = Package(
             ],
             path: "loadtest",
             exclude: [
-                "README.md", "RESULTS.md", "allocations.c", "allocations.py", "cluster.py", "flood.py", "ingest.py",
-                "live.py", "processes.py", "sweep.py",
+                "README.md", "RESULTS.md", "allocations.c", "allocations.py", "cluster.py", "flood.py", "live.py",
+                "processes.py", "sweep.py",
             ],
             resources: [.embedInCode("scenarios")],
             swiftSettings: common

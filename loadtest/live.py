@@ -27,6 +27,7 @@ from cluster import Cluster, binary
 from sweep import Bench, Client, wait_for
 
 GAP = 5.0  # seconds between routine updates of a frequent channel
+PER_SECOND = 16  # of lone events, commits and round trips on an idle machine
 
 
 class Fixture(Bench):
@@ -251,7 +252,7 @@ async def idle(arguments, fixture, report):
     for number in range(1, rounds + 1):
         for match, (path, key) in enumerate(fixture.matches):
             sent[match, number] = await feed.post(path, key, number, "key", time.monotonic())
-            await asyncio.sleep(0.06)
+            await asyncio.sleep(1 / PER_SECOND)
     fixture_rows = fixture.cluster.query(
         """SELECT t.tenant_id, t.match_id, t.to_version, extract(epoch FROM t.last_push_at),
                   extract(epoch FROM t.last_push_at - e.received_at)
@@ -262,40 +263,52 @@ async def idle(arguments, fixture, report):
     rows = [row for row in fixture_rows if int(row[2]) > 1]
     from_post = [float(row[3]) - sent[int(row[1].split("-")[1]), int(row[2])] for row in rows]
     from_accept = [float(row[4]) for row in rows]
-    commit = commit_seconds(fixture.cluster)
-    trip = round_trip_seconds(fixture)
+    # The machine is as idle for what they are compared with: one at a time, as often as the events. Back to back, with warm
+    # caches and processors that do not sleep, either takes a third of that; no lone event finds a machine like that.
+    commit = commit_seconds(fixture.cluster, PER_SECOND)
+    trip = round_trip_seconds(fixture, PER_SECOND)
+    hot = 2 * commit_seconds(fixture.cluster) + round_trip_seconds(fixture)
     budget = 2 * (2 * commit + trip)
     print(line("post to APNs' answer", from_post))
     print(line("acceptance to APNs' answer", from_accept))
-    print(f"  one commit {1e3 * commit:.2f} ms, one round trip to the simulator {1e3 * trip:.2f} ms (medians)")
+    print(f"  one commit {1e3 * commit:.2f} ms, one round trip to the simulator {1e3 * trip:.2f} ms (medians, {PER_SECOND} a second)")
     median = statistics.median(from_post)
-    print(f"  median {1e3 * median:.2f} ms from the post; twice (two commits and a round trip): {1e3 * budget:.2f} ms")
-    report.update(commit=commit, round_trip=trip, from_post=quantiles(from_post), from_accept=quantiles(from_accept))
+    print(
+        f"  median {1e3 * median:.2f} ms from the post; twice (two commits and a round trip): {1e3 * budget:.2f} ms"
+        f" ({2e3 * hot:.2f} ms back to back)"
+    )
+    report.update(
+        commit=commit, round_trip=trip, from_post=quantiles(from_post), from_accept=quantiles(from_accept),
+        back_to_back=2 * hot,
+    )
     if median > budget:
         raise SystemExit("live.py: the promise is not kept")
 
 
-def commit_seconds(cluster):
-    """The median of single-row updates, one connection, by pgbench."""
-    cluster.query("CREATE TABLE commits (n int) WITH (fillfactor = 50)")
+def commit_seconds(cluster, rate=None):
+    """The median of single-row updates, one connection as the service has them, by pgbench; back to back without a rate."""
+    cluster.query("DROP TABLE IF EXISTS commits; CREATE TABLE commits (n int) WITH (fillfactor = 50)")
     cluster.query("INSERT INTO commits VALUES (0)")
+    for log in cluster.folder.glob("commit.[0-9]*"):
+        log.unlink()
     script = cluster.folder / "commit.sql"
     script.write_text("UPDATE commits SET n = n + 1;\n")
     cluster.run(
-        "pgbench", "-h", cluster.folder, "-p", cluster.port, "-U", "touchline", "-n", "-M", "prepared", "-c", "1",
-        "-t", "300", "-f", script, "-l", f"--log-prefix={cluster.folder}/commit", "touchline",
+        "pgbench", "-h", "127.0.0.1", "-p", cluster.port, "-U", "touchline", "-n", "-M", "prepared", "-c", "1",
+        "-t", "100", "-f", script, "-l", f"--log-prefix={cluster.folder}/commit", *(["-R", rate] if rate else []), "touchline",
     )
-    log = next(cluster.folder.glob("commit.[0-9]*"))
-    return statistics.median(int(row.split()[2]) for row in log.read_text().splitlines()) / 1e6
+    rows = [row.split() for row in next(cluster.folder.glob("commit.[0-9]*")).read_text().splitlines()]
+    # With a rate, the seventh is how late it began.
+    return statistics.median(int(row[2]) - (int(row[6]) if rate else 0) for row in rows) / 1e6
 
 
-def round_trip_seconds(fixture):
+def round_trip_seconds(fixture, rate=None):
     """The median of requests over one connection, by curl. They are refused, for want of a token."""
     host = fixture.apns["production"]["push"]
     url = f"https://{host}/4/broadcasts/apps/com.example.scores"
     run = subprocess.run(
         ["curl", "-s", "--http2", "--cacert", fixture.apns["ca_file"], "-X", "POST", "-d", "{}", "-o", "/dev/null",
-         "-w", "%{time_total}\n", f"{url}?[1-300]"],
+         "-w", "%{time_total}\n", *(["--rate", f"{rate}/s"] if rate else []), f"{url}?[1-100]"],
         check=True, stdout=subprocess.PIPE, text=True,
     )
     return statistics.median(float(value) for value in run.stdout.split()[1:])

@@ -21,8 +21,8 @@ struct IngestOptions: Sendable {
         [
             Option("--registrations", "N", default: "100000", otherNames: ["-n"], "phones that register, in bulk"),
             Option("--rate", "N", otherNames: ["--rps", "-r"], "of them a second (default: as many as go)"),
-            Option("--lines", "N", default: "1000", otherNames: ["--batch"], "registrations a call"),
-            Option("--bulk-connections", "N", default: "4", "that carry these calls"),
+            Option("--lines", "N", default: "2000", otherNames: ["--batch"], "registrations a call"),
+            Option("--bulk-connections", "N", default: "8", "that carry these calls"),
             Option("--singles", "N", default: "20000", "phones that register one a call, afterwards"),
             Option(
                 "--connections",

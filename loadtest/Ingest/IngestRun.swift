@@ -28,7 +28,7 @@ struct IngestRun {
 
     private func measured() async throws(Failure) -> Report {
         let feed = EventFeed(matches: stage.matches, perSecond: Double(options.eventRate), keyShare: options.keyShare)
-        let (cpu, sinkCPU, begin) = (stage.serviceCPU, stage.simulatorCPU, ContinuousClock.now)
+        let meter = ServiceMeter(stage)
         let isOver = Flag()
         async let scores = Result.of { () async throws(Failure) in
             try await feed.run(count: nil) { isOver.isSet }
@@ -40,8 +40,35 @@ struct IngestRun {
         }
         isOver.set()
         let played = try await scores.get()
+        // Single calls are measured by themselves, when what came in bulk has its pushes.
+        let bulkEnd = ContinuousClock.now
+        _ = try await settled()
+        let settling = bulkEnd.duration(to: .now)
         let singles = try await registerSingles()
         _ = try await feed.finish(played)
+        let (outcomes, reached) = try await settled()
+        let cost = meter.reading
+        var report = Report(test: "ingest", command: PoolRun.command)
+        report.outcomes = outcomes
+        report.pushes = outcomes.values.reduce(0, +)
+        report.accepted = outcomes["accepted"] ?? 0
+        cost.write(into: &report)
+        report.latency_us = bulk.latencies.figures
+        report.parts = [
+            Self.part("bulk, \(options.linesPerCall) a call", bulk),
+            Self.part("single PUTs", singles),
+            Report.Part(name: "events' answers", count: feed.latencies.count, latency_us: feed.latencies.figures),
+        ]
+        report.settings = options.settings
+        report.settings["settled_after_ms"] = .number(Double(settling / .milliseconds(1)))
+        balance(&report, stored: bulk.stored + singles.stored, reached: reached)
+        return report
+    }
+
+    /// Waits until nothing is due.
+    ///
+    /// - Returns: What became of all pushes, and how many phones the newest versions have reached.
+    private func settled() async throws(Failure) -> (outcomes: [String: Int], reached: Int) {
         var reached = 0
         var outcomes: [String: Int] = [:]
         for match in stage.matches {
@@ -51,29 +78,7 @@ struct IngestRun {
                 if turn.versions.last == deliveries.version { reached += turn.accepted }
             }
         }
-        let seconds = begin.duration(to: .now).seconds
-        var report = Report(test: "ingest", command: PoolRun.command)
-        report.seconds = seconds
-        report.outcomes = outcomes
-        report.pushes = outcomes.values.reduce(0, +)
-        report.accepted = outcomes["accepted"] ?? 0
-        let pushes = Double(max(1, report.pushes))
-        report.pushes_per_second = pushes / seconds
-        report.busy = (stage.serviceCPU - cpu).seconds / seconds
-        report.cpu_us_per_push = report.busy * seconds * 1e6 / pushes
-        report.sink.busy = (stage.simulatorCPU - sinkCPU).seconds / seconds
-        report.sink.cpu_us_per_push = report.sink.busy.map { $0 * seconds * 1e6 / pushes }
-        report.peak_rss_bytes = stage.servicePeakBytes
-        report.latency_us = bulk.latencies.figures
-        report.parts = [
-            Self.part("bulk, \(options.linesPerCall) a call", bulk),
-            Self.part("single PUTs", singles),
-            Report.Part(name: "events' answers", count: feed.latencies.count, latency_us: feed.latencies.figures),
-        ]
-        report.settings = options.settings
-        report.machine = .here()
-        balance(&report, stored: bulk.stored + singles.stored, reached: reached)
-        return report
+        return (outcomes, reached)
     }
 
     private static func part(_ name: String, _ part: Part) -> Report.Part {

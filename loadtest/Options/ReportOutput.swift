@@ -39,6 +39,22 @@ struct ReportOutput: Sendable {
         }
     }
 
+    /// Runs a test in a workplace of its own, which goes however it ends, and writes its report.
+    ///
+    /// - Throws: What `run` and ``write(_:)`` throw.
+    func write(
+        of invocation: Invocation,
+        _ run: (Workplace) async throws(Failure) -> Report
+    ) async throws(Failure) {
+        try write(
+            try await Workplace.withInterrupts(
+                in: invocation.environment["TMPDIR"],
+                name: "touchline-loadtest",
+                run
+            )
+        )
+    }
+
     private static func write(_ text: String, to file: String) throws(Failure) {
         if file == "-" { return Terminal.print(text, terminator: "") }
         do {

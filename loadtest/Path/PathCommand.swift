@@ -25,12 +25,8 @@ extension Command {
 
     private static func runPath(_ invocation: Invocation) async throws(Failure) {
         let options = try PathOptions(invocation)
-        let report = try await Workplace.withInterrupts(
-            in: invocation.environment["TMPDIR"],
-            name: "touchline-loadtest"
-        ) { workplace throws(Failure) in
+        try await options.output.write(of: invocation) { workplace throws(Failure) in
             try await PathRun.run(options, in: workplace)
         }
-        try options.output.write(report)
     }
 }

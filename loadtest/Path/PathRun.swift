@@ -25,7 +25,7 @@ struct PathRun {
         if let faults = options.faults { try await stage.simulator.setFaults(faults.json) }
         let before = try await stage.simulator.counts()
         let feed = EventFeed(matches: stage.matches, perSecond: Double(options.rate), keyShare: options.keyShare)
-        let (serviceCPU, sinkCPU, begin) = (stage.serviceCPU, stage.simulatorCPU, ContinuousClock.now)
+        let meter = ServiceMeter(stage)
         async let late = Result.of { () async throws(Failure) in try await registerMeanwhile() }
         let scores = try await feed.run(count: options.events)
         let registered = try await late.get()
@@ -34,24 +34,16 @@ struct PathRun {
         for match in stage.matches {
             books.add(try await match.settledDeliveries(within: .seconds(options.patienceSeconds)))
         }
-        let seconds = begin.duration(to: .now).seconds
+        let cost = meter.reading
         books.sink = try await stage.simulator.counts().since(before)
         if !options.isLean { try await books.look(at: stage.simulator, finals, within: .seconds(30)) }
         var report = Report(test: "path", command: PoolRun.command)
-        report.seconds = seconds
         books.write(into: &report)
-        let pushes = Double(max(1, report.pushes))
-        report.pushes_per_second = pushes / seconds
-        report.busy = (stage.serviceCPU - serviceCPU).seconds / seconds
-        report.cpu_us_per_push = report.busy * seconds * 1e6 / pushes
-        report.sink.busy = (stage.simulatorCPU - sinkCPU).seconds / seconds
-        report.sink.cpu_us_per_push = report.sink.busy.map { $0 * seconds * 1e6 / pushes }
-        report.peak_rss_bytes = stage.servicePeakBytes
+        cost.write(into: &report)
         report.parts.append(
             Report.Part(name: "events' answers", count: feed.latencies.count, latency_us: feed.latencies.figures)
         )
         report.settings = options.settings
-        report.machine = .here()
         return report
     }
 

@@ -30,12 +30,8 @@ extension Command {
 
     private static func runPool(_ invocation: Invocation) async throws(Failure) {
         let options = try PoolOptions(invocation)
-        let report = try await Workplace.withInterrupts(
-            in: invocation.environment["TMPDIR"],
-            name: "touchline-loadtest"
-        ) { workplace throws(Failure) in
+        try await options.output.write(of: invocation) { workplace throws(Failure) in
             try await PoolRun.run(options, in: workplace)
         }
-        try options.output.write(report)
     }
 }

@@ -49,7 +49,7 @@ struct ServiceStage: Sendable {
         hasChannels: Bool
     ) async throws(Failure) -> ServiceStage {
         let apns = try await workplace.startSimulator(simulatorArguments)
-        let service = try await workplace.startService(apns.ready)
+        let service = try await workplace.startService(apns.ready, isDisposable: false)
         let system = try APIClient.connecting(
             to: service.ready.url,
             key: try service.ready.readOperatorKey(),

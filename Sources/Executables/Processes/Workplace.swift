@@ -165,12 +165,22 @@ extension Workplace {
     }
 
     /// Starts `touchline serve` on free ports, with a PostgreSQL of its own unless `environment` has a `DATABASE_URL`.
+    ///
+    /// - Parameters:
+    ///   - apns: The simulator.
+    ///   - arguments: Further ones of `serve`.
+    ///   - isDisposable: That PostgreSQL waits for no disk: not where it is measured.
+    ///   - environment: Of the process.
+    /// - Returns: The process, ready.
+    /// - Throws: ``Failure``.
     package func startService(
         _ apns: SimulatorReady,
         _ arguments: [String] = [],
+        isDisposable: Bool = true,
         environment: [String: String] = [:]
     ) async throws(Failure) -> Started<ServiceReady> {
-        let data = environment["DATABASE_URL"] == nil ? ["--disposable", "--data", "\(folder)/data"] : []
+        let own = (isDisposable ? ["--disposable"] : []) + ["--data", "\(folder)/data"]
+        let data = environment["DATABASE_URL"] == nil ? own : []
         return try await start(
             "touchline",
             [
