@@ -17,6 +17,7 @@ package enum Schema {
         Migration(name: "0005_plan_once", sql: PackageResources._005_plan_once_sql),
         Migration(name: "0006_count_stragglers", sql: PackageResources._006_count_stragglers_sql),
         Migration(name: "0007_keep_channel_books", sql: PackageResources._007_keep_channel_books_sql),
+        Migration(name: "0008_keep_tables_small", sql: PackageResources._008_keep_tables_small_sql),
         Migration(name: "0009_start_activities", sql: PackageResources._009_start_activities_sql),
         Migration(name: "0011_one_phone_a_token", sql: PackageResources._011_one_phone_a_token_sql),
         Migration(name: "0013_keep_lines", sql: PackageResources._013_keep_lines_sql),

@@ -35,6 +35,11 @@ package struct TargetKey: Hashable, Sendable {
         self.cadence = cadence
         self.shard = shard
     }
+
+    /// Tells it from every other.
+    package var text: String {
+        "\(match.tenant.text)/\(match.match.text)/\(kind.rawValue)/\(environment.rawValue)/\(cadence.rawValue)/\(shard)"
+    }
 }
 
 /// An app of a tenant in one environment.

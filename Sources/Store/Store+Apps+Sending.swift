@@ -85,11 +85,11 @@ extension Store {
     package func paceAnew(_ app: AppKey, by deadline: ContinuousClock.Instant) async throws(StoreError) {
         _ = try await query(
             """
-            UPDATE targets t SET due_at = clock_timestamp()
+            UPDATE targets t SET due_at = CASE WHEN t.due_at IS NOT NULL THEN clock_timestamp() END, routine_gap = 0
             FROM matches m
             WHERE m.tenant_id = $1 AND m.bundle = $2 AND m.deleted_at IS NULL
               AND t.tenant_id = m.tenant_id AND t.match_id = m.match_id AND t.environment = $3
-              AND t.due_at > clock_timestamp() AND t.backoff = 0
+              AND (t.due_at > clock_timestamp() OR t.due_at IS NULL) AND t.backoff = 0
             """,
             [.text(app.tenant), .text(app.bundle), .text(app.environment.rawValue)],
             by: deadline

@@ -229,4 +229,30 @@ extension Store {
             by: deadline
         ).affectedRows
     }
+
+    /// Forgets what became of versions, when all that is known of one is older than two days: the lines of a version hand
+    /// phones over to each other, and go together.
+    ///
+    /// - Parameters:
+    ///   - limit: Versions at most.
+    ///   - deadline: For the round trip.
+    /// - Returns: How many lines went.
+    /// - Throws: ``StoreError``.
+    package func pruneTurns(limit: Int, by deadline: ContinuousClock.Instant) async throws(StoreError) -> Int {
+        try await query(
+            """
+            WITH old AS MATERIALIZED (
+                SELECT DISTINCT tenant_id, match_id, to_version FROM (
+                    SELECT tenant_id, match_id, to_version FROM turns t
+                    WHERE made_at < now() - interval '48 hours' AND NOT EXISTS (
+                        SELECT FROM turns y WHERE y.tenant_id = t.tenant_id AND y.match_id = t.match_id
+                          AND y.to_version = t.to_version AND y.made_at >= now() - interval '48 hours')
+                    LIMIT $1) x)
+            DELETE FROM turns t USING old o
+            WHERE t.tenant_id = o.tenant_id AND t.match_id = o.match_id AND t.to_version = o.to_version
+            """,
+            [.int(limit)],
+            by: deadline
+        ).affectedRows
+    }
 }

@@ -261,6 +261,7 @@ extension Store {
     ///   - result: What to do about single tokens.
     ///   - turn: What the version came to that the target has reached.
     ///   - superseded: See ``commitPage(_:_:superseded:by:)``.
+    ///   - gap: Between routine updates: one that is accepted within it makes the target due when it is over.
     ///   - isDurable: Waits for the disk: else a crash of the database may take the turn's end back, and what it covered is
     ///     sent twice.
     ///   - deadline: For the round trip.
@@ -271,6 +272,7 @@ extension Store {
         _ result: PageResult,
         turn: TurnRecord,
         superseded: TurnRecord? = nil,
+        gap: Duration = .zero,
         isDurable: Bool,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
@@ -283,13 +285,16 @@ extension Store {
                     rested,
                     set: """
                         lease_until = NULL, backoff = 0, passed = '{}', alerted = '{}',
-                        \(Self.staysUrgent), due_at = CASE WHEN (SELECT m.version FROM matches m
+                        routine_gap = $\(Self.afterSweep)::integer, \(Self.staysUrgent),
+                        due_at = CASE WHEN (SELECT m.version FROM matches m
                             WHERE m.tenant_id = $1 AND m.match_id = $2) > $8 THEN clock_timestamp() END
                         """,
-                    []
+                    [.int(gap.wholeMilliseconds)]
                 ),
             ] + (superseded.map { [$0.statement(of: record.key, epoch: record.epoch, isSuperseded: true)] } ?? [])
-            + [turn.statement(of: record.key, epoch: record.epoch), turn.mergeStatement(of: record.key)]
+            + [turn.statement(of: record.key, epoch: record.epoch)]
+            // A channel's push is one: nothing is taken up in the middle of it.
+            + (record.key.kind == .tokens ? [turn.mergeStatement(of: record.key)] : [])
             + outcomeStatements(result, of: record.key.match, epoch: record.epoch)
         return try await pipeline(statements, isDurable: isDurable, by: deadline)[1].affectedRows == 1
     }

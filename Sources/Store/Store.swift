@@ -32,7 +32,8 @@ package final class Store: Sendable {
     /// What the pools run on each new connection.
     ///
     /// Every statement of ours finds its rows by an index. Right after a storm of registrations the planner knows nothing
-    /// of the tables, and would read all rows of a match for a handful; compiling such a plan would take longer still.
+    /// of the tables, and would read all rows of a match for a handful; compiling such a plan would take longer still. So
+    /// what a statement is given does not change its plan, and it is made once a connection.
     ///
     /// And no statement, wait for a lock or open transaction lasts: whatever its client's fate, also if that is stopped in
     /// the middle of a transaction. A lock is given up before the caller is (who has five seconds mostly), so that the
@@ -41,7 +42,7 @@ package final class Store: Sendable {
         """
         SELECT set_config(name, value, false)
         FROM (VALUES ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), ('jit', 'off'),
-                     ('lock_timeout', '4s'), ('statement_timeout', '15s'),
+                     ('plan_cache_mode', 'force_generic_plan'), ('lock_timeout', '4s'), ('statement_timeout', '15s'),
                      ('idle_in_transaction_session_timeout', '10s'), ('transaction_timeout', '20s'))
             AS wanted (name, value)
         WHERE name IN (SELECT name FROM pg_settings)

@@ -103,8 +103,7 @@ struct ChannelRunner {
         case .retry(let failure):
             record.backoff += 1
             if failure == .unknown { record.counts.resent += 1 }
-            let delay = RetryRule.delay(after: failure, attempt: record.backoff, isUrgent: plan.isUrgent)
-            try await release(after: delay, seen: state.head.version)
+            try await release(after: delay(after: failure, isUrgent: plan.isUrgent), seen: state.head.version)
         case .stopApp(let reason):
             guard let app = state.app else { return }
             try await context.store.stop(.channel, of: app.key, because: reason, by: context.storeDeadline)
@@ -157,9 +156,19 @@ struct ChannelRunner {
             try await finish(plan, state)
         case .created, .found, .deleted, .listed, .limitReached, .failed:
             record.backoff += 1
-            let delay = RetryRule.delay(after: .later(after: nil), attempt: record.backoff, isUrgent: plan.isUrgent)
+            let delay = delay(after: .later(after: nil), isUrgent: plan.isUrgent)
             try await release(after: delay, seen: state.head.version)
         }
+    }
+
+    /// Spread by channel: those that an outage has stopped together do not come back together.
+    private func delay(after failure: RetryRule.Failure, isUrgent: Bool) -> Duration {
+        RetryRule.delay(
+            after: failure,
+            attempt: record.backoff,
+            isUrgent: isUrgent,
+            jitter: RetryRule.jitter(of: record.key.text, attempt: record.backoff)
+        )
     }
 
     private mutating func finish(_ plan: Sweep.Plan, _ state: MatchState) async throws(StoreError) {
@@ -180,6 +189,7 @@ struct ChannelRunner {
             record,
             PageResult(),
             turn: turn,
+            gap: state.app?.limits(for: record.key.cadence).gap ?? .zero,
             isDurable: plan.carriesAlert,
             by: context.storeDeadline
         )

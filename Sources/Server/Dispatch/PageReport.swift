@@ -71,9 +71,13 @@ struct PageReport {
             + "(\(environment.rawValue)) and bundle id are those of the phones' build"
     }
 
-    /// How long the whole target waits: as long as the most patient of its failures.
-    func backOff(attempt: Int, isUrgent: Bool) -> Duration {
-        failures.map { RetryRule.delay(after: $0.failure, attempt: attempt, isUrgent: isUrgent) }.max() ?? .seconds(1)
+    /// How long the whole target waits: as long as the most patient of its failures, and up to a quarter more, by target,
+    /// so that those that an outage has stopped together do not come back together.
+    func backOff(of target: TargetKey, attempt: Int, isUrgent: Bool) -> Duration {
+        let jitter = RetryRule.jitter(of: target.text, attempt: attempt)
+        return failures.map {
+            RetryRule.delay(after: $0.failure, attempt: attempt, isUrgent: isUrgent, jitter: jitter)
+        }.max() ?? .seconds(1)
     }
 
     /// Leaves each failure to a push of its own, which is counted with that.

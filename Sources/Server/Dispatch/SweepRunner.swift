@@ -375,6 +375,7 @@ struct SweepRunner {
                 report.result,
                 turn: turn,
                 superseded: superseded,
+                gap: page.composition.app.limits(for: record.key.cadence).gap,
                 isDurable: true,
                 by: context.storeDeadline
             )
@@ -408,7 +409,9 @@ struct SweepRunner {
             ending = .release(after: nil)
         } else {
             record.backoff += 1
-            ending = .release(after: report.backOff(attempt: record.backoff, isUrgent: page.plan.isUrgent))
+            ending = .release(
+                after: report.backOff(of: record.key, attempt: record.backoff, isUrgent: page.plan.isUrgent)
+            )
         }
     }
 

@@ -27,8 +27,10 @@ package final class Housekeeper: Sendable {
         package var lease: Duration = .seconds(15)
         /// How long an ended match waits for all its targets before its tokens go anyway.
         package var patience: Duration = .seconds(4 * 3600)
-        /// Between two rounds of forgetting old events.
+        /// Between two rounds of forgetting old events and turns.
         package var pruning: Duration = .seconds(600)
+        /// Between two looks at how many dead rows the small tables have.
+        package var vacuuming: Duration = .seconds(5)
         /// Is told in a sentence what must not be: a version whose counts do not add up.
         package var report: (@Sendable (String) -> Void)?
         /// For tests: called between any two steps of making and deleting channels. What it throws is as if the process
@@ -54,6 +56,7 @@ package final class Housekeeper: Sendable {
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.prune() }
+            group.addTask { await self.vacuum() }
             var pause = Duration.zero
             while !Task.isCancelled {
                 await self.bell.housekeeping.wait(atMost: pause)
@@ -192,7 +195,17 @@ package final class Housekeeper: Sendable {
             try? await store.pruneChannelIDs(by: deadline)
             try? await store.pruneStarts(by: deadline)
             while let count = try? await store.pruneEvents(limit: 5000, by: deadline), count == 5000 {}
+            while let count = try? await store.pruneTurns(limit: 1000, by: deadline), count >= 1000 {}
             try? await Task.sleep(for: configuration.pruning)
+        }
+    }
+
+    /// PostgreSQL's own vacuum comes once a minute, and a thousand live matches leave fifty thousand dead rows by then.
+    private func vacuum() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: configuration.vacuuming)
+            if Task.isCancelled { return }
+            _ = try? await store.vacuumHotTables(by: deadline)
         }
     }
 }
