@@ -14,6 +14,9 @@ package struct HTTPServerConfiguration: Sendable {
     /// HTTP/2's preface is HTTP/2 ("prior knowledge"), and any other HTTP/1.1.
     package var tls: TLSContext?
     package var limits: HTTPLimits
+    /// Handlers of small requests run on their connection's loop wherever they are not on another actor: no thread has to be
+    /// woken for what takes microseconds between two waits. The loops must then outlive every handler.
+    package var runsHandlersOnLoops = false
     /// Whether answers carry `date`.
     package var sendsDate = true
     /// The answer to a request that no handler sees. By default an RFC 9457 problem.

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import HTTP2
 
 /// What the connections of one server share.
@@ -20,13 +21,24 @@ final class ServerCore: Sendable {
     /// The value of `date`, if answers carry it.
     var date: String? { configuration.sendsDate ? dates.now : nil }
 
-    /// Runs the handler off the loop; the connection owns the task, and cancels it when nobody waits for its answer.
+    /// A body above this is not parsed where connections wait for their turn.
+    private static let smallBody = 16 << 10
+
+    /// Runs the handler in a task that the connection owns, and cancels when nobody waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - request: What to answer.
+    ///   - loop: The connection's.
+    ///   - answer: Takes the answer.
+    /// - Returns: The task.
     func handle(
         _ request: HTTPRequest,
+        on loop: EventLoop,
         answer: @escaping @Sendable (HTTPResponse) async -> Void
     ) -> Task<Void, Never> {
         registry.handlerBegan()
-        return Task.detached { [self] in
+        let isQuick = configuration.runsHandlersOnLoops && request.body.count <= Self.smallBody
+        return Task.detached(executorPreference: isQuick ? loop : nil) { [self] in
             let response = await handler(request)
             await answer(response)
             registry.handlerEnded()

@@ -45,6 +45,11 @@ package final class PGPool: Sendable {
         var nextLook: ContinuousClock.Instant?
         var nextLoop = 0
 
+        /// The connection that was released last, of the caller's own loop if there is one: no other thread is woken then.
+        mutating func takeIdle() -> PGConnection {
+            idle.remove(at: idle.lastIndex { $0.loop.isCurrent } ?? idle.count - 1)
+        }
+
         mutating func takeFirstWaiter() -> CheckedContinuation<Grant, Never> { waiters.removeFirst().continuation }
 
         mutating func dismissWaiters() -> [CheckedContinuation<Grant, Never>] {
@@ -132,7 +137,7 @@ package final class PGPool: Sendable {
         await withCheckedContinuation { continuation in
             let grant: Grant? = table.withLock { table in
                 switch table.state.lease(now: .now) {
-                case .takeIdle: return .connection(table.idle.removeLast())
+                case .takeIdle: return .connection(table.takeIdle())
                 case .open: return .open
                 case .refuse: return .nothing(table.state.isShutDown ? .shutDown : .poolBusy)
                 case .backOff: return .nothing(PGError(.unavailable, "PostgreSQL cannot be reached"))

@@ -33,7 +33,7 @@ package struct KeySecret: Sendable {
     /// For its holder, once. Never for a message or a log.
     package var text: String { "tl_\(role.rawValue)_\(id.text.dropFirst(2))_\(secret)" }
 
-    var digest: [UInt8] { SHA256.hash(secret) }
+    package var digest: [UInt8] { SHA256.hash(secret) }
 }
 
 extension KeySecret: CustomStringConvertible {

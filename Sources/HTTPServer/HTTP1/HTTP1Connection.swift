@@ -129,7 +129,7 @@ actor HTTP1Connection {
     }
 
     private func handle(_ request: HTTPRequest, keepsAlive: Bool) {
-        let task = core.handle(request) { [weak self] response in await self?.answer(response) }
+        let task = core.handle(request, on: loop) { [weak self] response in await self?.answer(response) }
         handling = .whole(task: task, isHead: request.method == "HEAD", keepsAlive: keepsAlive)
     }
 

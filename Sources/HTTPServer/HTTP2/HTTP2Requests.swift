@@ -5,14 +5,16 @@ internal import HTTP2
 final class HTTP2Requests: HTTP2ServerHooks {
     let core: ServerCore
     private let place: ServerPlace
+    private let loop: EventLoop
     private var tasks: [Int32: Task<Void, Never>] = [:]
     /// Handlers of streams that were reset run on until they notice: they count, or resetting would go around the limit.
     var running = 0
     var exchanges: [Int32: HTTP2Exchange] = [:]
 
-    private init(core: ServerCore, place: ServerPlace) {
+    private init(core: ServerCore, place: ServerPlace, loop: EventLoop) {
         self.core = core
         self.place = place
+        self.loop = loop
     }
 
     /// Takes an open transport over. On the loop's thread.
@@ -28,7 +30,7 @@ final class HTTP2Requests: HTTP2ServerHooks {
             read: read,
             loop: loop,
             configuration: core.http2,
-            hooks: HTTP2Requests(core: core, place: place)
+            hooks: HTTP2Requests(core: core, place: place, loop: loop)
         )
         // What was read may have ended it already.
         guard !connection.assumeIsolated({ $0.isClosed }) else { return }
@@ -55,7 +57,7 @@ final class HTTP2Requests: HTTP2ServerHooks {
         }
         running += 1
         let isHead = request.method == "HEAD"
-        tasks[stream] = core.handle(request) { [weak connection] response in
+        tasks[stream] = core.handle(request, on: loop) { [weak connection] response in
             await connection?.withHooks { hooks, connection in
                 (hooks as? HTTP2Requests)?.answer(stream, with: response, isHead: isHead, of: connection)
             }

@@ -56,8 +56,7 @@ extension API {
                 hint: "Send Authorization: Bearer tl_…"
             )
         }
-        let parts = values[0].split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].lowercased() == "bearer", let secret = KeySecret(String(parts[1])) else {
+        guard let secret = Self.secret(of: request) else {
             throw Problem(
                 .unauthenticated,
                 "the Authorization field holds no API key",
@@ -67,6 +66,7 @@ extension API {
         guard let holder = try await store.caller(of: secret, by: deadline) else {
             throw Problem(.unauthenticated, "the API key is unknown, expired or revoked")
         }
+        if let tenant = holder.tenant { guesses.note(secret, of: tenant) }
         return holder
     }
 

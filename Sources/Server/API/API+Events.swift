@@ -7,8 +7,7 @@ extension API {
         try call.noQuery()
         let match = try call.match().match
         let body = try EventBody(try call.json(), now: call.now)
-        let contexts = try await store.eventContexts(of: [match], tenant: call.tenant, by: call.deadline)
-        guard let context = contexts[match] else { throw Self.noSuchMatch }
+        guard let context = try await context(of: match, call) else { throw Self.noSuchMatch }
         let (event, warnings) = try context.check(body.decoded, contracts: contracts)
         let answer = try await store.accept(
             event,
@@ -21,6 +20,11 @@ extension API {
         if verdict.isDue { wake() }
         if let problem = verdict.problem { throw problem }
         return verdict.response(match: match, event: event.id, warnings: warnings)
+    }
+
+    private func context(of match: MatchID, _ call: Call) async throws -> EventContext? {
+        if let ahead = call.ahead, ahead.tenant == call.tenant, ahead.match == match { return ahead.context }
+        return try await store.eventContexts(of: [match], tenant: call.tenant, by: call.deadline)[match]
     }
 
     func listEvents(_ call: Call) async throws -> HTTPResponse {

@@ -52,7 +52,7 @@ extension API {
         ),
         Route("POST /v1/matches/{match}/events", .tenant([.admin, .feed])) { api, call in
             try await api.postEvent(call)
-        },
+        }.readingAhead,
         Route("POST /v1/matches/{match}/preview", .tenant([.admin, .feed, .read])) { api, call in
             try await api.previewEvent(call)
         },

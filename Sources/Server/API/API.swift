@@ -17,6 +17,7 @@ package struct API: Sendable {
     let patience: Duration
     let now: @Sendable () -> Timestamp
     let contracts = ContractCache()
+    let guesses = KeyGuesses()
     let desk: RegistrationDesk
     /// The way to APNs' channel management; nil: this process has none.
     let channels: ChannelManagement?
@@ -116,6 +117,7 @@ package struct API: Sendable {
         _ parameters: [String: Substring]
     ) async throws -> Call {
         let deadline = ContinuousClock.now + patience
+        async let ahead = readAhead(request, route, parameters, by: deadline)
         let caller = try await authorize(request, route.access, parameters, by: deadline)
         return Call(
             request: request,
@@ -124,7 +126,8 @@ package struct API: Sendable {
             role: caller.role,
             tenantID: caller.tenant,
             deadline: deadline,
-            now: now()
+            now: now(),
+            ahead: await ahead
         )
     }
 }

@@ -15,6 +15,8 @@ struct Call: Sendable {
     /// For everything that it waits for.
     private(set) var deadline: ContinuousClock.Instant
     let now: Timestamp
+    /// Read beside the look-up of the key.
+    private(set) var ahead: ReadAhead?
 
     /// The tenant of a call on a tenant's route, where the router has seen to it that there is one.
     var tenant: TenantID {

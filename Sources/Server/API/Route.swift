@@ -11,6 +11,8 @@ struct Route: Sendable {
     let segments: [Segment]
     let access: Access
     let answer: Answer
+    /// The match's context is read while the key is looked up.
+    private(set) var readsAhead = false
 
     enum Answer: Sendable {
         case whole(Handler)
@@ -56,6 +58,13 @@ struct Route: Sendable {
         }
         self.access = access
         self.answer = answer
+    }
+
+    /// The same, with the match's context read while the key is looked up.
+    var readingAhead: Route {
+        var route = self
+        route.readsAhead = true
+        return route
     }
 
     /// The path's parameters, or nil where this is another path.

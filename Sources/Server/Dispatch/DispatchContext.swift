@@ -1,4 +1,4 @@
-internal import EventLoop
+package import EventLoop
 internal import APNs
 internal import APNsProtocol
 internal import Core
@@ -33,6 +33,10 @@ package struct DispatchConfiguration: Sendable {
 
     /// For tests: called between any two steps of a page of starts. What it returns is as if the process had died there.
     package var startStep: (@Sendable (_ step: String) async -> StoreError?)?
+
+    /// Where claims are made and channels are served, in turn: whoever waits there for PostgreSQL or APNs wakes no other
+    /// thread. They must outlive the dispatcher. Sweeps have more to compute, and run where there is room.
+    package var loops: [EventLoop] = []
 
     /// Is told in a sentence what keeps dispatching from its work, the same sentence at most once a minute.
     package var report: (@Sendable (String) -> Void)?

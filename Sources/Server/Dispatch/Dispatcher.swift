@@ -1,4 +1,5 @@
 package import APNs
+internal import EventLoop
 internal import APNsProtocol
 internal import Core
 package import Store
@@ -12,6 +13,7 @@ package final class Dispatcher: Sendable {
     private let bell: WorkBell
     /// Runners at work, of targets and of straggler claims.
     private let running = Atomic(0)
+    private let nextLoop = Atomic(0)
 
     package init(
         store: Store,
@@ -38,7 +40,7 @@ package final class Dispatcher: Sendable {
             group.addTask { await self.renewLeases() }
             group.addTask { await self.runStragglers() }
             group.addTask { await self.context.runStarts() }
-            await self.runTargets()
+            group.addTask(executorPreference: context.configuration.loops.first) { await self.runTargets() }
         }
     }
 
@@ -95,13 +97,20 @@ package final class Dispatcher: Sendable {
 
     /// A task of its own, which the lease table cancels when the lease is lost.
     private func runUnderLease(_ target: ClaimedTarget, _ askedAt: ContinuousClock.Instant) async {
-        let work = Task { await self.run(target, askedAt) }
+        let work = Task(executorPreference: place(of: target.record)) { await self.run(target, askedAt) }
         context.leases.attach(work, to: target.record)
         await withTaskCancellationHandler {
             await work.value
         } onCancel: {
             work.cancel()
         }
+    }
+
+    /// Where a target's runner runs; nil: anywhere.
+    private func place(of record: TargetRecord) -> EventLoop? {
+        let loops = context.configuration.loops
+        guard record.key.kind == .channel, !loops.isEmpty else { return nil }
+        return loops[nextLoop.wrappingAdd(1, ordering: .relaxed).oldValue % loops.count]
     }
 
     private func run(_ target: ClaimedTarget, _ askedAt: ContinuousClock.Instant) async {

@@ -37,14 +37,21 @@ package final class WorkBell: Sendable {
     }
 
     /// Tells other processes, until cancelled.
-    package func runNotifying(over database: PGPool) async {
+    ///
+    /// - Parameters:
+    ///   - database: Where.
+    ///   - wait: How long it stands back before: where this process is at the work already.
+    package func runNotifying(over database: PGPool, after wait: Duration = .zero) async {
         while !Task.isCancelled {
             await others.wait(atMost: .seconds(3600))
             if Task.isCancelled { return }
-            // A lost notification is a poll's delay.
-            _ = try? await database.query(
-                "SELECT pg_notify($1, $2)",
-                [.text(Self.channel), .text(name)],
+            if wait > .zero { try? await Task.sleep(for: wait) }
+            // A lost notification is a poll's delay: it does not wait for the disk.
+            _ = try? await database.pipeline(
+                [
+                    "SELECT set_config('synchronous_commit', 'off', true)",
+                    PGStatement("SELECT pg_notify($1, $2)", [.text(Self.channel), .text(name)]),
+                ],
                 by: .now + .seconds(5)
             )
             try? await Task.sleep(for: Self.gap)

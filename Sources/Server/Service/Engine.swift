@@ -41,6 +41,7 @@ struct Engine: Sendable {
             return
         }
         var dispatching = DispatchConfiguration(owner: name)
+        dispatching.loops = loops
         dispatching.report = { Self.complain("dispatching waits: \($0)") }
         var housekeeping = Housekeeper.Configuration()
         housekeeping.report = { Self.complain($0) }
@@ -72,7 +73,10 @@ struct Engine: Sendable {
     /// Runs until cancelled.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await bell.runNotifying(over: store.database) }
+            let isBusy = sending?.dispatcher != nil
+            group.addTask {
+                await bell.runNotifying(over: store.database, after: isBusy ? .milliseconds(2) : .zero)
+            }
             if let sending {
                 group.addTask { await listen() }
                 if let dispatcher = sending.dispatcher { group.addTask { await dispatcher.run() } }

@@ -30,6 +30,7 @@ struct Listeners: Sendable {
                 }
                 // Bulk lines are streamed, with a limit of their own; nothing else is that large.
                 configuration.refuse = API.refusal
+                configuration.runsHandlersOnLoops = true
                 configuration.limits.maxBodyBytes = API.maxBodyBytes
                 let calls = API(store: store, channels: engine.channels, wake: { engine.wake() })
                 let server = try await HTTPServer.start(

@@ -54,6 +54,24 @@ struct AccessTests {
         #expect(list["items"].elements.allSatisfy { $0["secret"].value == nil })
     }
 
+    @Test("a revoked key's event is not taken, though its match was read for the one before")
+    func revokedFeed() async throws {
+        let fixture = try await APIFixture.make()
+        let operatorCall = fixture.call(fixture.operatorKey)
+        let keys = "/v1/tenants/\(fixture.tenant)/keys"
+        let made = try await operatorCall.json("POST", keys, #"{"role":"feed"}"#, 201)
+        let call = fixture.call(made["secret"].text)
+        func event(_ id: Int) -> String { #"{"id":"\#(id)","content_state":\#(APIFixture.state)}"# }
+        for id in 1...2 {
+            _ = try await call.json("POST", "/v1/matches/m1/events", event(id), 202)
+        }
+        try await call.problem("POST", "/v1/matches/none/events", event(3), .notFound, field: "match")
+        #expect(await operatorCall.send("DELETE", "\(keys)/\(made["key"].text)").status == 204)
+        try await call.problem("POST", "/v1/matches/m1/events", event(3), .unauthenticated)
+        let events = try await fixture.call(fixture.admin).json("GET", "/v1/matches/m1/events", 200)
+        #expect(events["items"].elements.map { $0["event"].text } == ["1", "2"])
+    }
+
     @Test("roles keep to what is theirs")
     func roles() async throws {
         let fixture = try await APIFixture.make()
