@@ -104,6 +104,16 @@ struct HTTP2SessionTests {
         #expect(peer.actions().isEmpty && peer.frames().isEmpty)
     }
 
+    /// Seed 197626 of the exchanges beside nghttp2.
+    @Test("ends at the header of a frame above our limit, also where that comes in pieces")
+    func tooLargeInPieces() throws {
+        let peer = try SessionPeer()
+        for byte: UInt8 in [0, 0x40, 1, 0, 0, 0, 0, 0] { peer.receive([byte]) }
+        #expect(!peer.isOver)
+        peer.receive([1])
+        #expect(peer.isOver)
+    }
+
     @Test("wants SETTINGS first")
     func settingsFirst() throws {
         for first in [headers(1), Server.frame(type: 6, Array(1...8)), Server.frame(type: 4, flags: 1, [])] {

@@ -27,8 +27,7 @@ extension HTTP2Session {
         partial.append(contentsOf: rest[..<count])
         rest = UnsafeBufferPointer(rebasing: rest[count...])
         guard let header, partial.count == wanted else {
-            // A frame without payload is whole with its header.
-            if header == nil, partial.count == wanted { takeEmptyPartial() }
+            if header == nil, partial.count == wanted { completedHeader() }
             return
         }
         let whole = partial
@@ -40,9 +39,10 @@ extension HTTP2Session {
         partial.removeAll(keepingCapacity: true)
     }
 
-    private mutating func takeEmptyPartial() {
+    /// A frame without payload is whole with its header, and one that is too large is known by it.
+    private mutating func completedHeader() {
         let header = partial.withUnsafeBufferPointer { $0.baseAddress.map { HTTP2FrameHeader($0) } }
-        guard let header, header.length == 0 else { return }
+        guard let header, isWithinLimit(header), header.length == 0 else { return }
         partial.removeAll(keepingCapacity: true)
         received(header, UnsafeBufferPointer(start: nil, count: 0))
     }

@@ -23,6 +23,7 @@ struct SessionDifferentialTests {
         var tally = Tally()
         for seed in stride(from: part, to: Self.cases, by: 4) { try compare(seed, &tally) }
         // The scripts are worth something only while they lead to every verdict.
+        guard Self.cases >= 1000 else { return }
         let enough = Int(Self.cases) / 4 / 20
         #expect(
             tally.wellFormed > enough && tally.brokenStreams > enough && tally.brokenConnections > enough,
