@@ -13,8 +13,11 @@ package enum RetryRule {
     private static let appleAdvice = Duration.seconds(15 * 60)
     /// The longest wait: the tokens of an activity live for eight hours.
     private static let longest = Duration.seconds(2 * 3600)
-    /// How often one token is tried, before it is given up until the next version.
-    package static let attempts = 6
+    /// How often one token is tried, before it is given up until the next version: for seven minutes at least, whatever APNs
+    /// asks for, since there may be no next version.
+    package static let attempts = 40
+    /// Who was asked to come soon comes less often, the longer that goes on.
+    private static let patient = Duration.seconds(15)
 
     /// - Parameters:
     ///   - failure: How it ended.
@@ -45,9 +48,10 @@ package enum RetryRule {
         switch failure {
         case .later(.some(.zero)):
             // APNs shuts that server down; others take the push at once.
-            return .milliseconds(50) * (1 << min(max(0, attempt - 1), 8))
+            return min(.milliseconds(50) * (1 << min(max(0, attempt - 1), 9)), patient)
         case .later(let after?):
-            return min(max(after, .seconds(1)), longest)
+            let growing = min(Duration.seconds(1) * (1 << min(max(0, attempt - 6), 4)), patient)
+            return min(max(after, growing), longest)
         case .later(nil):
             if isUrgent && attempt <= 1 { return .seconds(2) }
             let doublings = min(max(0, attempt - (isUrgent ? 2 : 1)), 3)

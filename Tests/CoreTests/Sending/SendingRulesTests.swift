@@ -64,6 +64,9 @@ struct SendingRulesTests {
     func retries() {
         #expect(RetryRule.delay(after: .later(after: .seconds(7)), attempt: 1, isUrgent: false) == .seconds(7))
         #expect(RetryRule.delay(after: .later(after: .zero), attempt: 1, isUrgent: false) == .milliseconds(50))
+        #expect(RetryRule.delay(after: .later(after: .seconds(1)), attempt: 6, isUrgent: true) == .seconds(1))
+        #expect(RetryRule.delay(after: .later(after: .seconds(1)), attempt: 8, isUrgent: true) == .seconds(4))
+        #expect(RetryRule.delay(after: .later(after: .seconds(20)), attempt: 39, isUrgent: true) == .seconds(20))
         #expect(RetryRule.delay(after: .later(after: nil), attempt: 1, isUrgent: true) == .seconds(2))
         #expect(RetryRule.delay(after: .later(after: nil), attempt: 2, isUrgent: true) == .seconds(900))
         #expect(RetryRule.delay(after: .later(after: nil), attempt: 1, isUrgent: false) == .seconds(900))
@@ -71,6 +74,16 @@ struct SendingRulesTests {
         #expect(RetryRule.delay(after: .later(after: nil), attempt: 40, isUrgent: false) == .seconds(7200))
         #expect(RetryRule.delay(after: .unknown, attempt: 1, isUrgent: false) == .milliseconds(500))
         #expect(RetryRule.delay(after: .unknown, attempt: 40, isUrgent: false) == .seconds(30))
+    }
+
+    @Test(
+        "one token is tried for seven minutes at least, however soon APNs asks for it again",
+        arguments: [RetryRule.Failure.later(after: .zero), .later(after: .seconds(1)), .unknown, .notProcessed]
+    )
+    func patience(failure: RetryRule.Failure) {
+        let waits = (1..<RetryRule.attempts).map { RetryRule.delay(after: failure, attempt: $0, isUrgent: true) }
+        #expect(waits.reduce(.zero, +) > .seconds(420))
+        #expect(waits.allSatisfy { $0 <= .seconds(30) })
     }
 
     @Test("jitter adds up to a quarter, never takes away, and keeps below the cap")
