@@ -42,25 +42,8 @@ extension API {
         let match = try call.match()
         guard try await store.match(match, by: call.deadline) != nil else { throw Self.noSuchMatch }
         var reader = LineReader(exchange)
-        var hasAnswered = false
-        var refusal: Problem?
-        while true {
-            let batch = try await reader.next()
-            guard !batch.isEmpty else { return }
-            var entries = batch.map { ActivityLine($0) }
-            do {
-                if refusal == nil { try await register(&entries, match: match) }
-            } catch let error as StoreError where hasAnswered {
-                // Too late for another status: what was answered stays stored, the rest is not.
-                refusal = Problem(error)
-            }
-            var answers: [UInt8] = []
-            for entry in entries {
-                entry.line(refusal).append(to: &answers)
-                answers.append(UInt8(ascii: "\n"))
-            }
-            try await exchange.write(answers)
-            hasAnswered = true
+        try await reader.answerAll(to: exchange, parse: { ActivityLine($0) }) { entries in
+            try await register(&entries, match: match)
         }
     }
 
@@ -69,16 +52,16 @@ extension API {
         guard !places.isEmpty else { return }
         let registrations = places.compactMap { entries[$0].registration }
         let answers = try await store.register(registrations, match: match, by: .now + patience)
-        for (place, answer) in zip(places, answers) { entries[place].answer = answer }
+        for (place, answer) in zip(places, answers) { entries[place].stored = answer }
         let isAnyBehind = answers.contains { if case .stored(_, behind: true) = $0 { true } else { false } }
         if isAnyBehind { wake() }
     }
 }
 
 /// One line on its way to its answer.
-private struct ActivityLine {
+private struct ActivityLine: AnsweredLine {
     private(set) var registration: ActivityRegistration?
-    var answer: ActivityAnswer?
+    var stored: ActivityAnswer?
     private var problem: Problem?
     private var activity: String?
 
@@ -93,11 +76,10 @@ private struct ActivityLine {
         }
     }
 
-    /// The answer line; `refusal` is what kept the whole batch from being looked at.
-    func line(_ refusal: Problem?) -> JSONOutput {
+    func answer(_ refusal: Problem?) -> JSONOutput {
         let name: (String, JSONOutput) = ("activity", .string(activity))
         if let problem = problem ?? refusal { return .object([name] + problem.lineMembers) }
-        switch answer {
+        switch stored {
         case .stored(let version, let behind):
             return .object([name, ("status", "stored"), ("version", .number(version)), ("behind", .bool(behind))])
         case .noApp: return .object([name] + ActivityRegistration.noApp.lineMembers)

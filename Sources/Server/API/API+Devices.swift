@@ -43,25 +43,8 @@ extension API {
     func postDeviceLines(_ call: Call, _ exchange: any LineExchange) async throws {
         try call.noQuery()
         var reader = LineReader(exchange)
-        var hasAnswered = false
-        var refusal: Problem?
-        while true {
-            let batch = try await reader.next()
-            guard !batch.isEmpty else { return }
-            var lines = batch.map { DeviceLine($0) }
-            do {
-                if refusal == nil { try await store(&lines, of: call.tenant) }
-            } catch let error as StoreError where hasAnswered {
-                // Too late for another status: what was answered stays stored, the rest is not.
-                refusal = Problem(error)
-            }
-            var answers: [UInt8] = []
-            for line in lines {
-                line.answer(refusal).append(to: &answers)
-                answers.append(UInt8(ascii: "\n"))
-            }
-            try await exchange.write(answers)
-            hasAnswered = true
+        try await reader.answerAll(to: exchange, parse: { DeviceLine($0) }) { lines in
+            try await store(&lines, of: call.tenant)
             wake()
         }
     }
@@ -129,7 +112,7 @@ extension API {
 }
 
 /// One line on its way to its answer.
-private struct DeviceLine {
+private struct DeviceLine: AnsweredLine {
     private(set) var draft: DeviceDraft?
     var stored: DeviceAnswer?
     private var problem: Problem?

@@ -9,25 +9,8 @@ extension API {
     func postEventLines(_ call: Call, _ exchange: any LineExchange) async throws {
         try call.noQuery()
         var reader = LineReader(exchange)
-        var hasAnswered = false
-        var refusal: Problem?
-        while true {
-            let batch = try await reader.next()
-            guard !batch.isEmpty else { return }
-            var entries = batch.map { EventLine($0, now: now()) }
-            do {
-                if refusal == nil { try await accept(&entries, call.renewed(patience)) }
-            } catch let error as StoreError where hasAnswered {
-                // Too late for another status: what was answered stays accepted, the rest is not.
-                refusal = Problem(error)
-            }
-            var answers: [UInt8] = []
-            for entry in entries {
-                entry.answer(refusal).append(to: &answers)
-                answers.append(UInt8(ascii: "\n"))
-            }
-            try await exchange.write(answers)
-            hasAnswered = true
+        try await reader.answerAll(to: exchange, parse: { EventLine($0, now: now()) }) { entries in
+            try await accept(&entries, call.renewed(patience))
         }
     }
 
@@ -65,7 +48,7 @@ extension API {
 }
 
 /// One line on its way to its answer.
-private struct EventLine {
+private struct EventLine: AnsweredLine {
     var body: EventBody?
     var incoming: IncomingEvent?
     var verdict: EventVerdict?
