@@ -5,37 +5,36 @@ import Testing
 
 @testable import HTTP2
 
-@Suite("A client connection that is lost while requests are submitted")
+@Suite("A client connection that is lost while requests are submitted", .timeLimit(.minutes(5)))
 struct SubmittingTests {
-    /// Written by the loop's thread, read when it is done.
-    private final class Record: @unchecked Sendable {  // The continuation orders the two threads.
+    /// What became of the requests, by slot.
+    private struct Ends: Sendable {
         var begun: Set<Int> = []
         var unknown: [Int] = []
         var lost = 0
-        var isClosed = false
+    }
+
+    /// The loop's thread alone touches it.
+    private final class Record {
+        var ends = Ends()
         var connection: HTTP2ClientConnection?
     }
 
     @Test("tells of each request's end only after its owner knows the slot")
     func endsAfterSubmitting() async throws {
-        let record = Record()
-        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+        let ends = try await withCheckedThrowingContinuation { (done: CheckedContinuation<Ends, any Error>) in
             TestLoops.near.perform {
-                do { try Self.submit(to: record, done) } catch {
-                    Issue.record(error)
-                    done.resume()
-                }
+                do { try Self.submit(done) } catch { done.resume(throwing: error) }
             }
         }
-        #expect(record.begun.isEmpty)
-        #expect(record.unknown.isEmpty)
-        #expect(record.lost > 0)
-        #expect(record.isClosed)
-        record.connection = nil
+        #expect(ends.begun.isEmpty)
+        #expect(ends.unknown.isEmpty)
+        #expect(ends.lost > 0)
     }
 
     /// Submits more than a record to a socket whose other end is gone, all in one turn.
-    private static func submit(to record: Record, _ done: CheckedContinuation<Void, Never>) throws {
+    private static func submit(_ done: CheckedContinuation<Ends, any Error>) throws {
+        let record = Record()
         var pair: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
         _ = fcntl(pair[0], F_SETFL, O_NONBLOCK)
@@ -56,18 +55,25 @@ struct SubmittingTests {
                             deadline: .patient
                         )
                     else { break }
-                    record.begun.insert(slot)
+                    record.ends.begun.insert(slot)
                     submitted += 1
                 }
             },
             ended: { slot, _, _ in
-                if record.begun.remove(slot) == nil { record.unknown.append(slot) } else { record.lost += 1 }
+                if record.ends.begun.remove(slot) == nil {
+                    record.ends.unknown.append(slot)
+                } else {
+                    record.ends.lost += 1
+                }
             },
             room: {},
             draining: { _ in },
             closed: { _ in
-                record.isClosed = true
-                done.resume()
+                // Only when the connection is through with its own end.
+                TestLoops.near.atEndOfTurn {
+                    record.connection = nil
+                    done.resume(returning: record.ends)
+                }
             }
         )
         record.connection = try HTTP2ClientConnection(
