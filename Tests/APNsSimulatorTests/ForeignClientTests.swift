@@ -62,7 +62,9 @@ struct ForeignClientTests {
     func nghttp(lean: Bool) async throws {
         try await with(lean) { bench, url in
             try await bench.simulator.setFaults(#"{"rules":[{"do":{"unknown_frame":true}}]}"#)
-            let output = try await run("nghttp", ["-v", "-H", ":method: POST", url])
+            // By address: where the name has ::1 too, nghttp calls it an error that nobody listens there.
+            let address = url.replacing("//localhost:", with: "//127.0.0.1:")
+            let output = try await run("nghttp", ["-v", "-H", ":method: POST", address])
             #expect(output.contains("SETTINGS_MAX_CONCURRENT_STREAMS"))
             #expect(output.contains(lean ? ":status: 200" : ":status: 403"))
             #expect(!output.contains("[ERROR]") && !output.contains("PROTOCOL_ERROR"))

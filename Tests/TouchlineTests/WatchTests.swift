@@ -93,7 +93,10 @@ struct WatchOnTerminalTests {
                 mkfifo typed
                 exec 3<>typed
                 script -qefc 'stty cols 80 rows 24; exec touchline match watch final' screen <typed >/dev/null &
-                until grep -q 'Ctrl-C ends' screen 2>/dev/null; do read -rt 0.1 <> <(:) || true; done
+                until grep -q 'Ctrl-C ends' screen 2>/dev/null; do
+                    kill -0 $! 2>/dev/null || exit 1
+                    read -rt 0.1 <> <(:) || true
+                done
                 printf '\\003' >&3
                 wait $!
                 """
