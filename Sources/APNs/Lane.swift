@@ -217,6 +217,7 @@ final class Lane {
             batch.templateGeneration = tokenGeneration
         }
         guard let template = batch.template else { return false }
+        batch.batch.witness?.handedOut(push.index)
         do throws(HTTP2Error) {
             let slot = try entry.submitting { () throws(HTTP2Error) in
                 try writer.submit(

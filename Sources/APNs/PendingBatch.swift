@@ -41,6 +41,7 @@ final class PendingBatch {
     func finish(_ index: Int, _ outcome: Outcome) -> Bool {
         precondition(remaining > 0, "a second outcome for push \(index)")
         outcomes[index] = outcome
+        batch.witness?.ended(index, outcome)
         remaining -= 1
         return remaining == 0
     }

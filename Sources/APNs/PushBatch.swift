@@ -11,6 +11,15 @@ package struct Recipient: Sendable {
     }
 }
 
+/// Is told what happens to a batch's pushes when it happens; for pushes that must not be sent twice.
+package protocol PushWitness: Sendable {
+    /// The push's bytes are about to be handed to a connection, perhaps not for the first time: from here on it may arrive.
+    /// Called on the connection's loop, which waits for it.
+    func handedOut(_ index: Int)
+    /// The push has its outcome.
+    func ended(_ index: Int, _ outcome: Outcome)
+}
+
 /// One payload for many recipients.
 package struct PushBatch: Sendable {
     package let lane: LaneKey
@@ -23,6 +32,7 @@ package struct PushBatch: Sendable {
     package let deadline: ContinuousClock.Instant
     /// Latencies count from here.
     package let due: ContinuousClock.Instant
+    package let witness: (any PushWitness)?
 
     package init(
         lane: LaneKey,
@@ -31,7 +41,8 @@ package struct PushBatch: Sendable {
         payload: [UInt8],
         recipients: [Recipient],
         deadline: ContinuousClock.Instant,
-        due: ContinuousClock.Instant = .now
+        due: ContinuousClock.Instant = .now,
+        witness: (any PushWitness)? = nil
     ) {
         self.lane = lane
         self.urgency = urgency
@@ -40,6 +51,7 @@ package struct PushBatch: Sendable {
         self.recipients = recipients
         self.deadline = deadline
         self.due = due
+        self.witness = witness
     }
 }
 

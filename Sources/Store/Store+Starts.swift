@@ -69,7 +69,7 @@ package struct StartResult: Sendable {
 }
 
 extension Store {
-    /// Claims a pass whose time has come. What its last holder left in the middle of sending is unknown from now on.
+    /// Claims a pass whose time has come.
     ///
     /// - Returns: nil if none is due, with how long until one may be.
     package func claimStartPass(
@@ -90,11 +90,6 @@ extension Store {
                         FROM due d
                         WHERE (p.tenant_id, p.match_id, p.environment) = (d.tenant_id, d.match_id, d.environment)
                         RETURNING p.*
-                    ), over AS (
-                        UPDATE starts s SET state = 'unknown', reason = 'the process that sent it was gone'
-                        FROM taken t
-                        WHERE (s.tenant_id, s.match_id, s.environment) = (t.tenant_id, t.match_id, t.environment)
-                          AND s.state = 'sending'
                     )
                     SELECT tenant_id, match_id, environment FROM taken
                     """,

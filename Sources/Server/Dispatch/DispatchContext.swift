@@ -31,6 +31,9 @@ package struct DispatchConfiguration: Sendable {
     package var stragglersAtOnce = 500
     package var stragglerLease: Duration = .seconds(15)
 
+    /// Where journals of starts are kept; nil: nowhere, so that after a crash all that were under way are in doubt.
+    package var startJournals: String? = StartJournal.sharedMemory
+
     /// For tests: called between any two steps of a page of starts. What it returns is as if the process had died there.
     package var startStep: (@Sendable (_ step: String) async -> StoreError?)?
 

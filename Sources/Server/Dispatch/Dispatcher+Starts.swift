@@ -10,6 +10,7 @@ extension DispatchContext {
 
     /// Takes up passes of starts as they come due, until cancelled or draining.
     func runStarts() async {
+        await takeUpAbandoned()
         await withDiscardingTaskGroup { group in
             let slots = PagePermits(count: Self.passesAtOnce)
             var pause = Duration.zero
@@ -49,11 +50,24 @@ extension DispatchContext {
         }
     }
 
+    /// What a process of this machine was sending when it died goes on at once, rather than when its claim runs out.
+    private func takeUpAbandoned() async {
+        guard let folder = configuration.startJournals else { return }
+        let leases = StartJournal.abandoned(in: folder)
+        guard !leases.isEmpty else { return }
+        do throws(StoreError) {
+            try await store.endClaims(leases, by: storeDeadline)
+        } catch {
+            // They run out within half a minute.
+            report(error)
+        }
+    }
+
     private func run(_ pass: StartPass) async {
         do throws(StoreError) {
             try await StartRunner(context: self, pass: pass).run()
         } catch {
-            // The claim runs out; what was being sent then counts as unknown.
+            // The claim runs out; the next holder finds out what was being sent.
             report(error)
         }
     }

@@ -11,7 +11,7 @@ struct StartRunner {
 
     private static let lease = Duration.seconds(30)
     private static let lifetime = Duration.seconds(600)
-    /// So many are in doubt after a crash, at most.
+    /// So many are in doubt after a crash without a journal, at most.
     private static let pageSize = 200
 
     /// How one page's phones are reached afterwards; each way is a payload of its own.
@@ -28,6 +28,52 @@ struct StartRunner {
 
     /// Sends until the pass is at its end, or cannot go on.
     func run() async throws(StoreError) {
+        guard try await settleLeft() else { return }
+        let journal = journals.flatMap { StartJournal(lease: pass.lease, in: $0) }
+        do throws(StoreError) {
+            try await run(journal)
+        } catch {
+            // What it says is a successor's to read.
+            journal?.leave()
+            throw error
+        }
+        journal?.remove()
+    }
+
+    /// Writes down what became of the starts that an earlier holder of the claim left, as far as its journal says; without
+    /// one all of them may have arrived.
+    ///
+    /// - Returns: false: the claim is lost.
+    private func settleLeft() async throws(StoreError) -> Bool {
+        let left = try await context.store.startsLeft(of: pass, by: context.storeDeadline)
+        guard !left.isEmpty else { return true }
+        var findings: [StartJournal.Findings] = []
+        var settled: [(start: LeftStart, state: StartResult.State)] = []
+        for (sender, starts) in Dictionary(grouping: left, by: \.sender) {
+            let found = journals.flatMap { StartJournal.findings(of: sender, in: $0) }
+            if let found { findings.append(found) }
+            settled += starts.map { start in
+                guard let found else { return (start, .unknown) }
+                return switch found[start.device] {
+                case nil, .notTaken: (start, .waiting)
+                case .accepted: (start, .accepted)
+                case .handedOut: (start, .unknown)
+                }
+            }
+        }
+        guard try await context.store.settleLeftStarts(settled, of: pass, by: context.storeDeadline) else {
+            return false
+        }
+        for found in findings { found.remove() }
+        if settled.contains(where: { $0.state != .waiting }) {
+            try await context.store.resendAfterStarts(of: pass.match, by: context.storeDeadline)
+        }
+        return true
+    }
+
+    private var journals: String? { context.configuration.startJournals }
+
+    private func run(_ journal: StartJournal?) async throws(StoreError) {
         while !context.isDraining {
             guard
                 let read = try await context.store.matchState(
@@ -52,13 +98,21 @@ struct StartRunner {
             )
             guard let page else { return try await release(after: .seconds(30)) }
             if let error = await context.configuration.startStep?("recorded") { throw error }
-            if !page.starts.isEmpty { try await send(page.starts, state: state, content: content) }
+            if !page.starts.isEmpty {
+                try await send(page.starts, state: state, content: content, journal)
+                journal?.clear()
+            }
             if page.isAtEnd { return try await release(after: nil) }
         }
         try await release(after: .milliseconds(1))
     }
 
-    private func send(_ starts: [RecordedStart], state: MatchState, content: StartContent) async throws(StoreError) {
+    private func send(
+        _ starts: [RecordedStart],
+        state: MatchState,
+        content: StartContent,
+        _ journal: StartJournal?
+    ) async throws(StoreError) {
         guard let app = state.app else { return }
         var ways = Dictionary(grouping: starts) { way(of: $0, app: app, content: content) }
         var results = (ways.removeValue(forKey: .none) ?? []).map { start in
@@ -66,7 +120,7 @@ struct StartRunner {
         }
         let outcomes = await withTaskGroup { group in
             for (way, starts) in ways {
-                let batch = batch(starts, way, state: state, app: app, content: content)
+                let batch = batch(starts, way, state: state, app: app, content: content, journal)
                 group.addTask { [context] in zip(starts, await context.pool.send(batch)).map { ($0, $1) } }
             }
             return await group.reduce(into: []) { $0 += $1 }
@@ -100,7 +154,8 @@ struct StartRunner {
         _ way: Way,
         state: MatchState,
         app: AppState,
-        content: StartContent
+        content: StartContent,
+        _ journal: StartJournal?
     ) -> PushBatch {
         let updates: PayloadComposer.Updates? =
             switch way {
@@ -140,7 +195,10 @@ struct StartRunner {
             recipients: starts.enumerated().map { index, start in
                 Recipient(route: .device(start.token), id: APNsID(seed: seed, index: UInt32(index)))
             },
-            deadline: .now + context.configuration.pushDeadline
+            deadline: .now + context.configuration.pushDeadline,
+            witness: journal.map { journal in
+                StartWitness(journal: journal, devices: starts.map { StartJournal.hash($0.device) })
+            }
         )
     }
 
