@@ -47,5 +47,5 @@ extension Program {
 
 extension Command {
     /// Every test, in the order of the help.
-    static let all: [Command] = [.pool, .path, .ingest, .chaos, .scenarios]
+    static let all: [Command] = [.pool, .path, .ingest, .chaos, .season, .starts, .scenarios]
 }

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// The figures of one run, as `--json` writes them: its names are the JSON's.
 struct Report: Codable, Sendable {
-    /// `pool`, `path`, `ingest`, `chaos`.
+    /// `pool`, `path`, `ingest`, `chaos`, `season`, `starts`.
     var test: String
     /// The line that repeats it.
     var command: String
@@ -39,6 +39,8 @@ struct Report: Codable, Sendable {
     var samples: [RunMeter.Sample] = []
     var descriptors: Descriptors?
     var chaos: ChaosFigures?
+    var season: SeasonFigures?
+    var starts: StartsFigures?
 
     /// Open descriptors of this process before the pool was made and after it was drained.
     struct Descriptors: Codable, Sendable {

@@ -4,6 +4,8 @@ struct ReportTable {
 
     var text: String {
         if let chaos = report.chaos { return ChaosTable(report: report, chaos: chaos).text }
+        if let season = report.season { return SeasonTable(report: report, season: season).text }
+        if let starts = report.starts { return StartsTable(report: report, starts: starts).text }
         var lines = [
             row("pushes", report.pushes.grouped),
             row("outcomes", outcomes),

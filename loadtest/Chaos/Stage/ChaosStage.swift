@@ -1,8 +1,6 @@
 internal import Core
 internal import EventLoop
 internal import Executables
-import FoundationEssentials
-import Glibc
 
 /// All that a chaos run needs before it begins: PostgreSQL, the simulator, services, two tenants and their apps.
 struct ChaosStage: Sendable {
@@ -27,7 +25,7 @@ struct ChaosStage: Sendable {
             workplace,
             apns.ready,
             database: cluster.connectionString,
-            masterKeyFile: try writeMasterKey(in: workplace.folder)
+            masterKeyFile: try FleetStage.writeMasterKey(in: workplace.folder)
         )
         // The first makes the tables.
         for number in 0..<options.services { try await fleet.start(number) }
@@ -43,43 +41,25 @@ struct ChaosStage: Sendable {
         )
     }
 
-    private static func writeMasterKey(in folder: String) throws(Failure) -> String {
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        let path = "\(folder)/master.key"
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Failure(.failed, "cannot write \(path)") }
-        defer { close(descriptor) }
-        guard write(descriptor, bytes, bytes.count) == bytes.count else {
-            throw Failure(.failed, "cannot write \(path)")
-        }
-        return path
-    }
-
-    private struct Secret: Decodable { let secret: String }
-    private struct Tenant: Decodable { let tenant: String }
-
     private static func makeTenants(
         _ fleet: Fleet,
         _ cluster: ChaosCluster,
         _ credential: SimulatorReady.Credential
     ) async throws(Failure) -> [String] {
-        var options = ChildProcess.Options("\(try Workplace.ownFolder())/touchline", ["key", "bootstrap", "--json"])
-        options.environment = Environment.current().merging(["DATABASE_URL": cluster.connectionString]) { $1 }
-        let operatorKey: Secret
-        do {
-            let (ending, output) = try await ChildProcess.run(options, by: .now + .seconds(60))
-            guard ending?.isSuccess == true else { throw Failure(.failed, "no operator's key: \(output)") }
-            operatorKey = try JSONDecoder().decode(Secret.self, from: Data(output.utf8))
-        } catch {
-            throw error as? Failure ?? Failure(.failed, "no operator's key: \(error)")
-        }
-        let system = ChaosClient(fleet: fleet, key: operatorKey.secret, tallies: CallTallies())
+        let system = try await FleetStage.bootstrap(fleet, cluster)
         let p8 = String(decoding: try File.read(credential.p8_file), as: UTF8.self)
         var keys: [String] = []
         for number in 0..<tenants {
-            let tenant: Tenant = try await system.make("POST", "/v1/tenants", ["name": .string("tenant \(number + 1)")])
-            let key: Secret = try await system.make("POST", "/v1/tenants/\(tenant.tenant)/keys", ["role": "admin"])
+            let tenant: FleetStage.Tenant = try await system.make(
+                "POST",
+                "/v1/tenants",
+                ["name": .string("tenant \(number + 1)")]
+            )
+            let key: FleetStage.Secret = try await system.make(
+                "POST",
+                "/v1/tenants/\(tenant.tenant)/keys",
+                ["role": "admin"]
+            )
             let admin = ChaosClient(fleet: fleet, key: key.secret, tallies: CallTallies())
             for app in ChaosApp.all(of: number) {
                 var settings = app.settings
