@@ -46,6 +46,25 @@ struct WatchTests {
         #expect(text.contains("channel production any, pending: why"))
     }
 
+    @Test("says what keeps the pushes of its app back")
+    func held() throws {
+        let body = #"""
+            {"match":"cup/1","bundle":"b","status":"live","version":7,"kickoff_at":"2026-07-19T19:00:00Z","paused":false,
+            "content_state":{},"channels":[]}
+            """#
+        let apps = #"""
+            {"items":[{"bundle":"b","environment":"production","paused":true,"stopped":{"tokens":null,"channels":"why"}},
+            {"bundle":"c","environment":"production","paused":true,"stopped":{"tokens":"x","channels":null}}],"next":null}
+            """#
+        let match = try WatchedMatch(
+            match: APIClient.Answer(status: 200, body: Array(body.utf8)),
+            deliveries: nil,
+            apps: APIClient.Answer(status: 200, body: Array(apps.utf8))
+        )
+        #expect(match.errors == ["app b production is paused", "app b production channels stopped: why"])
+        #expect(match.line.hasSuffix("errors 2"))
+    }
+
     @Test("is one line for a program")
     func line() throws {
         let match = try match(turns: turn("channel", 7, state: "done"))
@@ -92,13 +111,16 @@ struct WatchOnTerminalTests {
                     --content-state '{"home":0,"away":0,"long":"\(String(repeating: "x", count: 200))"}'
                 mkfifo typed
                 exec 3<>typed
-                script -qefc 'stty cols 80 rows 24; exec touchline match watch final' screen <typed >/dev/null &
+                script -qefc 'stty cols 80 rows 24; exec touchline match watch final' screen <typed >/dev/null 2>&1 &
+                # Kept: a process substitution takes the place of $!.
+                watch=$!
+                trap 'kill "$watch" 2>/dev/null || true' EXIT
                 until grep -q 'Ctrl-C ends' screen 2>/dev/null; do
-                    kill -0 $! 2>/dev/null || exit 1
+                    kill -0 "$watch" 2>/dev/null || exit 1
                     read -rt 0.1 <> <(:) || true
                 done
                 printf '\\003' >&3
-                wait $!
+                wait "$watch"
                 """
             )
             #expect(run.ending == .exited(0), "\(run.output)")

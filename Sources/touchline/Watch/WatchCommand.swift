@@ -91,20 +91,29 @@ struct MatchWatch: Sendable {
     private func look() async throws(Failure) -> WatchedMatch {
         let path = AdminCommand.path("matches", match)
         let answer = try await api.send("GET", path, timeout: .seconds(10))
+        return try WatchedMatch(
+            match: answer,
+            deliveries: try await ifAllowed("\(path)/deliveries"),
+            apps: try await ifAllowed("/v1/apps?limit=1000")
+        )
+    }
+
+    /// A key of the role `app` may see the match, but not all about it.
+    private func ifAllowed(_ path: String) async throws(Failure) -> APIClient.Answer? {
         do throws(Failure) {
-            let deliveries = try await api.send("GET", "\(path)/deliveries", timeout: .seconds(10))
-            return try WatchedMatch(match: answer, deliveries: deliveries)
+            return try await api.send("GET", path, timeout: .seconds(10))
         } catch {
-            // A key of the role `app` may see the match, but not its deliveries.
             guard error.kind == .notAllowed else { throw error }
-            return try WatchedMatch(match: answer, deliveries: nil)
+            return nil
         }
     }
 
     private func show(_ match: WatchedMatch, before: WatchedMatch?, hasScreen: Bool) {
         if hasScreen { return draw(match, note: nil) }
         guard match != before else { return }
-        Terminal.print(asJSON ? match.json.text : "\(now)  \(match.line)")
+        guard !asJSON else { return Terminal.print(match.json.text) }
+        Terminal.print("\(now)  \(match.line)")
+        if match.errors != before?.errors { for error in match.errors { Terminal.print("    \(error)") } }
     }
 
     private func draw(_ match: WatchedMatch, note: String?) {

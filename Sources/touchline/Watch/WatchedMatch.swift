@@ -42,11 +42,28 @@ struct WatchedMatch: Equatable, Sendable {
 
     private struct Body: Decodable {
         let match: String
+        let bundle: String
         let status: String
         let version: Int
         let kickoff_at: String
         let paused: Bool
         let channels: [Channel]
+    }
+
+    private struct Apps: Decodable {
+        struct App: Decodable {
+            struct Stopped: Decodable {
+                let tokens: String?
+                let channels: String?
+            }
+
+            let bundle: String
+            let environment: String
+            let paused: Bool
+            let stopped: Stopped
+        }
+
+        let items: [App]
     }
 
     private struct Deliveries: Decodable {
@@ -64,11 +81,17 @@ struct WatchedMatch: Equatable, Sendable {
     /// `Argentina 3–2 France`; nil where the state has no `home` and `away`.
     let score: String?
     let channels: [Channel]
+    /// What keeps its app's pushes back, a line each.
+    let held: [String]
     /// One for each target, in the order of the service.
     let turns: [Turn]
 
-    /// Reads the answers of `GET /v1/matches/{match}` and of its `deliveries`, if the key may see those.
-    init(match answer: APIClient.Answer, deliveries: APIClient.Answer?) throws(Failure) {
+    /// Reads the answers of `GET /v1/matches/{match}`, and of its `deliveries` and of `GET /v1/apps`, if the key may see those.
+    init(
+        match answer: APIClient.Answer,
+        deliveries: APIClient.Answer?,
+        apps: APIClient.Answer? = nil
+    ) throws(Failure) {
         let body = try answer.decode(Body.self)
         match = body.match
         status = body.status
@@ -76,6 +99,7 @@ struct WatchedMatch: Equatable, Sendable {
         kickoffAt = body.kickoff_at
         isPaused = body.paused
         channels = body.channels
+        held = Self.held(try apps?.decode(Apps.self).items.filter { $0.bundle == body.bundle } ?? [])
         let state = (try? JSONScanner.decode(answer.body))?.member("content_state")
         contentState = state?.rawJSON.text ?? ""
         score = Self.score(state)
@@ -104,6 +128,16 @@ struct WatchedMatch: Equatable, Sendable {
             newest[turn.place] = turn
         }
         turns = order.compactMap { newest[$0] }
+    }
+
+    private static func held(_ apps: [Apps.App]) -> [String] {
+        apps.flatMap { app in
+            [
+                app.paused ? "is paused" : nil, app.stopped.channels.map { "channels stopped: \($0)" },
+                app.stopped.tokens.map { "tokens stopped: \($0)" },
+            ]
+            .compactMap { $0.map { "app \(app.bundle) \(app.environment) \($0)" } }
+        }
     }
 
     private static func score(_ state: JSONValue?) -> String? {
@@ -135,7 +169,7 @@ struct WatchedMatch: Equatable, Sendable {
 
     /// What went wrong, a line each.
     var errors: [String] {
-        channelErrors
+        held + channelErrors
             + turns.filter { $0.failed > 0 }.map {
                 "\($0.kind) \($0.environment) \($0.cadence): \($0.refused) refused, \($0.given_up) given up"
             }
@@ -152,7 +186,7 @@ struct WatchedMatch: Equatable, Sendable {
         let targets = turns.filter { !$0.stragglers }
         let done = targets.count { ["done", "ready"].contains($0.state) }
         return "\(match)  \(status)\(isPaused ? ", paused" : "")  version \(version)  \(score ?? contentState)  "
-            + "targets \(done)/\(targets.count)  waiting \(waiting)  errors \(failed + channelErrors.count)"
+            + "targets \(done)/\(targets.count)  waiting \(waiting)  errors \(failed + channelErrors.count + held.count)"
     }
 
     /// For a screen.
