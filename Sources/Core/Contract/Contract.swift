@@ -37,24 +37,40 @@ package struct Contract: Equatable, Sendable {
         return Verdict(json: checker.result, warnings: checker.warnings)
     }
 
-    /// Whether phones that decode by `old` go on decoding what keeps this contract: only optional fields are new, and
-    /// nothing else changed.
-    package func onlyAddsOptionalFields(to old: Contract) -> Bool { Self.onlyAdds(fields, to: old.fields) }
-
-    private static func onlyAdds(_ new: [ContractField], to old: [ContractField]) -> Bool {
-        let kept = old.allSatisfy { field in
-            new.contains { $0.name == field.name && isCompatible($0.type, with: field.type) }
-        }
-        let added = new.filter { field in !old.contains { $0.name == field.name } }
-        return kept && added.allSatisfy { $0.type.isOptional }
+    /// What phones that decode by `old` could not follow: anything but new optional fields.
+    ///
+    /// - Parameters:
+    ///   - old: What they decode by.
+    ///   - path: Where the contract stands in the body: `content_state`.
+    /// - Returns: The path of the first field at fault and what is wrong with it: `is gone`; nil: phones go on decoding what
+    ///   keeps this contract.
+    package func fault(after old: Contract, path: String) -> (field: String, what: String)? {
+        Self.fault(fields, old.fields, path)
     }
 
-    private static func isCompatible(_ new: ContractType, with old: ContractType) -> Bool {
+    private typealias Fault = (field: String, what: String)
+
+    private static func fault(_ new: [ContractField], _ old: [ContractField], _ path: String) -> Fault? {
+        for field in old {
+            let path = "\(path).\(field.name)"
+            guard let kept = new.first(where: { $0.name == field.name }) else { return (path, "is gone") }
+            if let fault = fault(kept.type, field.type, path) { return fault }
+        }
+        let added = new.first { field in !field.type.isOptional && !old.contains { $0.name == field.name } }
+        return added.map { ("\(path).\($0.name)", "is new and not optional") }
+    }
+
+    private static func fault(_ new: ContractType, _ old: ContractType, _ path: String) -> Fault? {
         switch (new, old) {
-        case (.object(let new), .object(let old)): onlyAdds(new, to: old)
-        case (.list(let new), .list(let old)), (.optional(let new), .optional(let old)): isCompatible(new, with: old)
-        case (.date, .date): true  // phones see the same number either way
-        default: new == old
+        case (.object(let new), .object(let old)): fault(new, old, path)
+        case (.list(let new), .list(let old)), (.optional(let new), .optional(let old)): fault(new, old, path)
+        case (.date, .date): nil  // phones see the same number either way
+        case _ where new == old: nil
+        default:
+            (
+                path,
+                old.isOptional == new.isOptional ? "has another type" : "is \(new.isOptional ? "" : "not ")optional now"
+            )
         }
     }
 }

@@ -22,11 +22,12 @@ extension API {
         let standing = try await store.putType(record, tenant: call.tenant, by: call.deadline) { old, isInUse in
             !isInUse || old.faultOfChange(contract, ofAttributes) == nil
         }
-        if let field = standing?.faultOfChange(contract, ofAttributes) {
+        if let fault = standing?.faultOfChange(contract, ofAttributes) {
             throw Problem(
                 .contractInUse,
-                "live matches use this type: until they end, its contracts may only add optional fields",
-                field: field,
+                "\(fault.field) \(fault.what), and live matches use this type: until they end, its contracts may only "
+                    + "add optional fields",
+                field: fault.field,
                 hint: "Make new fields optional (\"int?\"), or use a type of another name."
             )
         }
@@ -59,13 +60,19 @@ extension API {
 }
 
 extension TypeRecord {
-    /// Which of the two contracts phones that decode by the old ones could not follow; nil: they follow both.
-    fileprivate func faultOfChange(_ contract: Contract, _ ofAttributes: Contract?) -> String? {
-        if let known = Contract(stored: contentState), !contract.onlyAddsOptionalFields(to: known) {
-            return "content_state"
+    /// What of the two contracts phones that decode by the old ones could not follow; nil: they follow both.
+    fileprivate func faultOfChange(
+        _ contract: Contract,
+        _ ofAttributes: Contract?
+    ) -> (field: String, what: String)? {
+        if let known = Contract(stored: contentState),
+            let fault = contract.fault(after: known, path: "content_state")
+        {
+            return fault
         }
         guard let known = attributes.flatMap(Contract.init(stored:)) else { return nil }
-        return ofAttributes?.onlyAddsOptionalFields(to: known) == true ? nil : "attributes"
+        guard let ofAttributes else { return ("attributes", "have no contract any more") }
+        return ofAttributes.fault(after: known, path: "attributes")
     }
 
     fileprivate var json: JSONOutput {

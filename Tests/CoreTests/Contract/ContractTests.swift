@@ -162,15 +162,21 @@ struct ContractTests {
 
     @Test("only optional fields may be added while phones decode by the old one")
     func compatible() throws {
-        let old = try contract(#"{"a":"int","o":{"b":"int"}}"#)
-        for (text, isCompatible) in [
-            (#"{"o":{"b":"int"},"a":"int"}"#, true),
-            (#"{"a":"int","o":{"b":"int","c":"string?"},"d":{"optional":["int"]}}"#, true),
-            (#"{"a":"int"}"#, false), (#"{"a":"double","o":{"b":"int"}}"#, false),
-            (#"{"a":"int?","o":{"b":"int"}}"#, false),
-            (#"{"a":"int","o":{"b":"int"},"d":"int"}"#, false),
-        ] {
-            #expect(try contract(text).onlyAddsOptionalFields(to: old) == isCompatible, "\(text)")
+        let old = try contract(#"{"a":"int","o":{"b":"int"},"l":[{"c":"date"}]}"#)
+        let rest = #""l":[{"c":"date"}]"#
+        for (text, fault) in [
+            (#"{"o":{"b":"int"},"a":"int",\#(rest)}"#, nil),
+            (#"{"a":"int","o":{"b":"int","c":"string?"},"d":{"optional":["int"]},\#(rest)}"#, nil),
+            (#"{"a":"int","o":{"b":"int"},"l":[{"c":{"date":"convert"},"d":"int?"}]}"#, nil),
+            (#"{"a":"int",\#(rest)}"#, "content_state.o is gone"),
+            (#"{"a":"double","o":{"b":"int"},\#(rest)}"#, "content_state.a has another type"),
+            (#"{"a":"int?","o":{"b":"int"},\#(rest)}"#, "content_state.a is optional now"),
+            (#"{"a":"int","o":{},\#(rest)}"#, "content_state.o.b is gone"),
+            (#"{"a":"int","o":{"b":"int"},"d":"int",\#(rest)}"#, "content_state.d is new and not optional"),
+            (#"{"a":"int","o":{"b":"int"},"l":[{"c":"date","d":"int"}]}"#, "content_state.l.d is new and not optional"),
+        ] as [(String, String?)] {
+            let found = try contract(text).fault(after: old, path: "content_state").map { "\($0.field) \($0.what)" }
+            #expect(found == fault, "\(text)")
         }
     }
 }

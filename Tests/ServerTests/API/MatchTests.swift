@@ -152,11 +152,13 @@ struct MatchTests {
             #"{"id":"1","content_state":\#(APIFixture.state)}"#,
             202
         )
-        try await call.problem("PUT", target, other, .contractInUse, field: "content_state")
+        try await call.problem("PUT", target, other, .contractInUse, field: "content_state.home")
         let grown = APIFixture.contract.dropLast() + #","red":"int?"}"#
-        for changed in ["}", #","attributes":{"competition":"int"}}"#] {
+        for (changed, field) in [
+            ("}", "attributes"), (#","attributes":{"competition":"int"}}"#, "attributes.competition"),
+        ] {
             let body = #"{"content_state":\#(grown)"# + changed
-            try await call.problem("PUT", target, body, .contractInUse, field: "attributes")
+            try await call.problem("PUT", target, body, .contractInUse, field: field)
         }
         _ = try await call.json("PUT", target, #"{"content_state":\#(grown)"# + attributes, 200)
         try await call.problem(
