@@ -150,7 +150,10 @@ struct ChannelRunner {
             try await context.store.channelFailed(
                 channel,
                 retryAfter: nil,
-                error: "\(reason): the channel is gone at APNs; nothing more can be delivered on it",
+                error: state.head.isEnd
+                    ? "\(reason): the channel is gone at APNs; the end cannot be delivered on it"
+                    : "\(reason): the channel is gone at APNs, again within an hour of being replaced; an event after that "
+                        + "hour has another made",
                 by: context.storeDeadline
             )
             try await finish(plan, state)

@@ -34,28 +34,27 @@ extension Command {
         AdminCommand.list(
             "channel list",
             "the tenant's channels, of all its matches",
-            columns: [
-                .init("CHANNEL", "channel_id"), .init("MATCH", "match"), .init("ENVIRONMENT", "environment"),
-                .init("CADENCE", "cadence"), .init("STATE", "state"), .init("REPLACED", "replaced_at"),
-                .init("LAST ERROR", "last_error"),
-            ],
+            columns: channelColumns,
             example: "touchline channel list"
         ) { _ in "/v1/channels" },
-        AdminCommand.one(
+        Command(
             "channel create",
             "make a match's channels now, whatever the app's lead",
             arguments: [Argument("MATCH", "its id")],
-            options: [Option("--environment", "ENV", "sandbox or production; else both")],
+            options: [Option("--environment", "ENV", "sandbox or production; else both"), APIOptions.json]
+                + APIOptions.all,
+            details: "They are asked for at once; `channel show MATCH --wait 60` returns when one is there.",
             example: "touchline channel create final --environment production"
-        ) { invocation in
-            .init(
-                method: "POST",
-                path: "/v1/channels",
-                body: .members([
+        ) { invocation throws(Failure) in
+            let answer = try await APIOptions.client(invocation).send(
+                "POST",
+                "/v1/channels",
+                .members([
                     ("match", .string(invocation.words[0])),
                     ("environment", AdminCommand.text("--environment", invocation)),
                 ])
             )
+            try AnswerView(invocation).list(answer, channelColumns)
         },
         AdminCommand.one(
             "channel delete",
@@ -92,5 +91,11 @@ extension Command {
             )
             try ChannelAuditView(invocation).show(answer)
         },
+    ]
+
+    private static let channelColumns: [AnswerView.Column] = [
+        .init("CHANNEL", "channel_id"), .init("MATCH", "match"), .init("ENVIRONMENT", "environment"),
+        .init("CADENCE", "cadence"), .init("STATE", "state"), .init("REPLACED", "replaced_at"),
+        .init("LAST ERROR", "last_error"),
     ]
 }

@@ -38,6 +38,7 @@ extension Command {
             if invocation.isOn("--json") { return Terminal.print(answer.text) }
             Terminal.print(try answer.decode(PreviewView.self).text)
         },
+        .eventImport,
         AdminCommand.list(
             "event list",
             "a match's events, as they came in",

@@ -19,7 +19,7 @@ extension HandPush {
             Option("--expires-after", "SECONDS", "how long APNs may keep it for a phone that is away; 0: not at all"),
             Option("--timestamp", "SECONDS", "UNIX time of the state, instead of now"),
             Option("--host", "HOST:PORT", "instead of Apple's, for a simulator"),
-            Option("--ca", "FILE", "roots to trust instead of the system's"),
+            Option("--ca", "FILE", otherNames: ["--apns-ca"], "roots to trust instead of the system's"),
             Option("--dry-run", "print the request, and send nothing"),
             Option("--json", "for programs"),
         ]
