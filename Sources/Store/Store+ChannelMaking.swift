@@ -45,22 +45,33 @@ extension Store {
         }
     }
 
-    /// Gives the lease back, and keeps what is known of other people's channels.
-    package func endMaking(
+    /// Keeps what is known of other people's channels, and the lease for as long again, unless another process has it by now.
+    package func goOnMaking(
         _ lease: ChannelMakerLease,
-        strangers: Set<String>? = nil,
-        isOver: Bool = true,
+        strangers: Set<String>,
+        lease length: Duration,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) {
         _ = try await query(
             """
-            UPDATE channel_makers SET strangers = coalesce($4::text[], strangers),
-                lease_until = CASE WHEN $5 THEN NULL ELSE lease_until END
+            UPDATE channel_makers SET strangers = $4::text[], lease_until = now() + make_interval(secs => $5)
             WHERE bundle = $1 AND environment = $2 AND lease_owner = $3
             """,
             lease.app.bundleParameters + [
-                .text(lease.owner), strangers.map { .textArray($0.sorted()) } ?? .null, .bool(isOver),
+                .text(lease.owner), .textArray(strangers.sorted()), .seconds(length),
             ],
+            by: deadline
+        )
+    }
+
+    /// Gives the lease back.
+    package func endMaking(
+        _ lease: ChannelMakerLease,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) {
+        _ = try await query(
+            "UPDATE channel_makers SET lease_until = NULL WHERE bundle = $1 AND environment = $2 AND lease_owner = $3",
+            lease.app.bundleParameters + [.text(lease.owner)],
             by: deadline
         )
     }

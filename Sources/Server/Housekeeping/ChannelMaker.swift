@@ -17,7 +17,8 @@ struct ChannelMaker {
 
     /// How long APNs may still be at a creation whose answer was lost.
     static let settling = Duration.seconds(30)
-    private static let lease = Duration.seconds(60)
+    /// So long nobody makes channels of a bundle whose maker has died; each creation needs 15 s of it.
+    private static let lease = Duration.seconds(30)
 
     private var deadline: ContinuousClock.Instant { .now + .seconds(10) }
 
@@ -40,7 +41,7 @@ struct ChannelMaker {
         try await checkpoint?("lease")
         let strangers = try await strangers(lease, credential: credential, duties: duties)
         if let strangers {
-            try await store.endMaking(lease, strangers: strangers, isOver: false, by: deadline)
+            try await store.goOnMaking(lease, strangers: strangers, lease: Self.lease, by: deadline)
             try await checkpoint?("listed")
             await create(duties.filter { $0.channel.creatingAt == nil }, under: lease)
         }
