@@ -39,6 +39,31 @@ struct FixtureFileTests {
         #expect(read(lines).fixtures.map(\.place) == ["line 1", "line 3"])
     }
 
+    @Test(
+        "says the same as the service in other blanks, escapes and orders, and with the dates of a contract converted",
+        arguments: [
+            (#"{"a": [1, 2.50], "b": {"c": null, "d": true}}"#, #"{"b":{"d":true,"c":null},"a":[1,2.50]}"#, true),
+            (#"{"a":"caf\u00e9"}"#, #"{"a":"café"}"#, true), (#"{"a":1}"#, #"{"a":1,"b":2}"#, false),
+            (#"{"a":1,"b":2}"#, #"{"a":1}"#, false), (#"{"a":1.0}"#, #"{"a":1}"#, false),
+            (#"{"a":"2027-08-22T14:00:00+02:00"}"#, #"{"a":840628800}"#, true),
+            (#"{"a":"2027-08-22T14:00:00.25Z"}"#, #"{"a":840636000.25}"#, true),
+            (#"{"a":"2027-08-22T14:00:01Z"}"#, #"{"a":840636000}"#, false), (#"{"a":"x"}"#, #"{"a":1}"#, false),
+            (#"{"expires_after":1,"loc_key":"x"}"#, #"{"loc-key":"x"}"#, false), (#"["a", "b"]"#, #"["b","a"]"#, false),
+        ]
+    )
+    func saysTheSame(wanted: String, found: String, isSame: Bool) throws {
+        let (wanted, found) = (try JSONScanner.decode(Array(wanted.utf8)), try JSONScanner.decode(Array(found.utf8)))
+        #expect(ShownJSON().shows(found, for: wanted) == isSame)
+    }
+
+    @Test("says the same of a start as the service, which spells localised alerts as Apple does")
+    func saysTheSameStart() throws {
+        let wanted = #"{"alert": {"title": {"loc_key": "t", "loc_args": ["a"]}, "expires_after": 60}, "lead": 60}"#
+        let found = #"{"alert":{"title":{"loc-key":"t","loc-args":["a"]}},"lead":60}"#
+        let values = try [wanted, found].map { try JSONScanner.decode(Array($0.utf8)) }
+        #expect(ShownJSON(isStart: true).shows(values[1], for: values[0]))
+    }
+
     @Test("of CSV may have commas, quotes and line ends within quotes")
     func quotes() {
         let file = read("match,kickoff_at,content_state.x\na,2026-01-01T00:00:00Z,\"x, \"\"y\"\"\nz\"\nb,soon,\n")
