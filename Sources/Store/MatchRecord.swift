@@ -16,6 +16,8 @@ package struct MatchRecord: Sendable {
     package let startAlert: RawJSON?
     package let contentState: RawJSON
     package let pausedAt: Timestamp?
+    /// `start.lead`, seconds; nil: its app's.
+    package let startLead: Int64?
 }
 
 /// What a tenant says about a match.
@@ -26,6 +28,8 @@ package struct MatchDraft: Sendable {
     package var topics: [String]
     package var attributes: RawJSON?
     package var startAlert: RawJSON?
+    /// How long before its kick-off it is started, seconds; nil: as its app says.
+    package var startLead: Int64?
     /// The first one, version 0; nil only where the match is there already.
     package var contentState: RawJSON?
     /// `scheduled`, `postponed`, `abandoned`; nil: as it is.
@@ -38,6 +42,7 @@ package struct MatchDraft: Sendable {
         topics: [String] = [],
         attributes: RawJSON? = nil,
         startAlert: RawJSON? = nil,
+        startLead: Int64? = nil,
         contentState: RawJSON?,
         status: MatchStatus? = nil
     ) {
@@ -47,6 +52,7 @@ package struct MatchDraft: Sendable {
         self.topics = topics
         self.attributes = attributes
         self.startAlert = startAlert
+        self.startLead = startLead
         self.contentState = contentState
         self.status = status
     }
@@ -67,7 +73,7 @@ package enum MatchPutAnswer: Sendable {
 extension MatchRecord {
     static let columns = """
         m.tenant_id, m.match_id, m.bundle, m.attributes_type, m.status, m.version, m.kickoff_at, m.topics, m.attributes,
-        m.start_alert, m.content_state, m.paused_at
+        m.start_alert, m.content_state, m.paused_at, m.start_lead
         """
 
     init(_ row: PGRow) {
@@ -82,5 +88,6 @@ extension MatchRecord {
         startAlert = row.optionalJSON(9)
         contentState = row.json(10)
         pausedAt = row.optionalTime(11)
+        startLead = row.optionalInt(12)
     }
 }

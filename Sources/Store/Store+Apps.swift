@@ -23,6 +23,7 @@ extension Store {
                     ] + settings.parameters
                 ),
                 Self.planChannels(tenant: key.tenant, bundle: key.bundle),
+                Self.planStarts(tenant: key.tenant, bundle: key.bundle),
             ]
         )
         let row = results[0][0]
@@ -53,8 +54,9 @@ extension Store {
                 key.parameters + settings.parameters + [.bool(isPaused), .bool(resumes)],
                 by: deadline
             )
-            let plan = Self.planChannels(tenant: key.tenant, bundle: key.bundle)
-            _ = try await connection.query(plan.sql, plan.parameters, by: deadline)
+            let channels = Self.planChannels(tenant: key.tenant, bundle: key.bundle)
+            let starts = Self.planStarts(tenant: key.tenant, bundle: key.bundle)
+            for plan in [channels, starts] { _ = try await connection.query(plan.sql, plan.parameters, by: deadline) }
             return AppRecord(changed[0], tenant: key.tenant)
         }
     }

@@ -122,7 +122,7 @@ private struct MatchPut {
         ).first
         guard let found else { return .contentStateMissing }
         let old = MatchRecord(found)
-        let isDeleted = found.bool(12)
+        let isDeleted = found.bool(13)
         if isDeleted {
             guard draft.contentState != nil else { return .contentStateMissing }
             return .created(try await revive())
@@ -132,7 +132,7 @@ private struct MatchPut {
             guard old.type == draft.type else { return .fixed(field: "type") }
         }
         if let status = draft.status, status != old.status {
-            let hasEnded = found.bool(13)
+            let hasEnded = found.bool(14)
             let isCalledOff = old.status == .postponed || old.status == .abandoned
             // Played after all: what it ended on the phones stays so, and its versions go on.
             if hasEnded, isCalledOff, status == .scheduled { return .updated(try await revive()) }
@@ -159,6 +159,7 @@ private struct MatchPut {
         key.parameters + [
             .text(draft.bundle), .text(draft.type), .time(draft.kickoffAt), .textArray(draft.topics),
             .json(draft.attributes), .json(draft.startAlert), .json(draft.contentState), .text(draft.status?.rawValue),
+            draft.startLead.map { .int($0) } ?? .null,
         ]
     }
 
@@ -170,15 +171,15 @@ private struct MatchPut {
 
     private static let insertSQL = """
         INSERT INTO matches AS m (tenant_id, match_id, bundle, attributes_type, kickoff_at, topics, attributes,
-                                  start_alert, content_state, status, housekeep_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10, 'scheduled'), \(housekeepAt))
+                                  start_alert, content_state, status, housekeep_at, start_lead)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10, 'scheduled'), \(housekeepAt), $11)
         ON CONFLICT (tenant_id, match_id) DO NOTHING RETURNING \(MatchRecord.columns)
         """
 
     /// The first content state may be corrected until the first event.
     private static let updateSQL = """
         UPDATE matches AS m SET bundle = $3, attributes_type = $4, kickoff_at = $5, topics = $6, attributes = $7,
-            start_alert = $8, content_state = CASE WHEN m.version = 0 THEN coalesce($9, m.content_state)
+            start_alert = $8, start_lead = $11, content_state = CASE WHEN m.version = 0 THEN coalesce($9, m.content_state)
                                                    ELSE m.content_state END,
             status = coalesce($10, m.status), updated_at = now(),
             housekeep_at = CASE WHEN $10::text IN ('postponed', 'abandoned')
@@ -192,7 +193,7 @@ private struct MatchPut {
     /// A version of its own, since the state is another one: a stamp belongs to one state.
     private static let reviveSQL = """
         UPDATE matches AS m SET bundle = $3, attributes_type = $4, kickoff_at = $5, topics = $6, attributes = $7,
-            start_alert = $8, content_state = coalesce($9, m.content_state), status = coalesce($10, 'scheduled'), updated_at = now(),
+            start_alert = $8, start_lead = $11, content_state = coalesce($9, m.content_state), status = coalesce($10, 'scheduled'), updated_at = now(),
             housekeep_at = \(housekeepAt), deleted_at = NULL, paused_at = NULL, version = m.version + 1,
             accepted_at = now(), stale_after = NULL, relevance_score = NULL, aps_extra = NULL, alert = NULL,
             alert_expires_at = NULL, last_sequence = NULL, last_occurred_at = NULL, end_requested_at = NULL,

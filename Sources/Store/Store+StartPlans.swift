@@ -1,3 +1,4 @@
+package import APNsProtocol
 package import Core
 package import PostgreSQL
 
@@ -5,25 +6,35 @@ extension Store {
     /// How long after its kick-off a match may still be started on a phone.
     private static let startWindow = "interval '90 minutes'"
 
-    /// Plans a match's starts, one pass for each environment of its app; for the transaction that makes or moves it.
+    /// Plans matches' starts, one pass for each environment of their app; for the transaction that makes or moves a match, or
+    /// changes an app.
     ///
     /// Only a match with an alert for its start has any: iOS starts nothing without one.
-    package static func planStarts(tenant: TenantID, match: MatchID) -> PGStatement {
+    /// - Parameters:
+    ///   - tenant: Whose.
+    ///   - match: Only this one; nil: all matches of `bundle`.
+    ///   - bundle: Only of this app; nil: of `match`, whatever its app.
+    /// - Returns: One statement; it may run as the API's role.
+    package static func planStarts(
+        tenant: TenantID,
+        match: MatchID? = nil,
+        bundle: BundleID? = nil
+    ) -> PGStatement {
         PGStatement(
             """
             INSERT INTO start_passes AS p (tenant_id, match_id, environment, due_at, start_until)
-            SELECT m.tenant_id, m.match_id, a.environment, m.kickoff_at - make_interval(secs => a.start_lead),
+            SELECT m.tenant_id, m.match_id, a.environment, m.kickoff_at - make_interval(secs => coalesce(m.start_lead, a.start_lead)),
                    m.kickoff_at + \(startWindow)
             FROM matches m JOIN apps a ON a.tenant_id = m.tenant_id AND a.bundle = m.bundle
-            WHERE m.tenant_id = $1 AND m.match_id = $2 AND m.deleted_at IS NULL AND m.end_version IS NULL
-              AND m.start_alert IS NOT NULL AND m.status IN ('scheduled', 'live')
-              AND m.kickoff_at + \(startWindow) > now()
+            WHERE m.tenant_id = $1 AND ($2::text IS NULL OR m.match_id = $2) AND ($3::text IS NULL OR m.bundle = $3)
+              AND m.deleted_at IS NULL AND m.end_version IS NULL AND m.start_alert IS NOT NULL
+              AND m.status IN ('scheduled', 'live') AND m.kickoff_at + \(startWindow) > now()
             ON CONFLICT (tenant_id, match_id, environment) DO UPDATE
             SET start_until = excluded.start_until,
                 state = CASE p.state WHEN 'cancelled' THEN 'waiting' ELSE p.state END,
                 due_at = CASE WHEN p.state IN ('waiting', 'cancelled') AND p.lease_owner IS NULL THEN excluded.due_at ELSE p.due_at END
             """,
-            [.text(tenant), .text(match)]
+            [.text(tenant), .text(match?.text), .text(bundle?.text)]
         )
     }
 

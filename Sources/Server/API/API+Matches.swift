@@ -17,13 +17,15 @@ extension API {
             "start",
             "status"
         )
+        let start = try Self.start(body)
         var draft = MatchDraft(
             bundle: try body.wrapped("bundle"),
             type: try body.wrapped("type"),
             kickoffAt: try body.time("kickoff_at"),
             topics: try Self.topics(body),
             attributes: try body.optionalObject("attributes")?.rawJSON,
-            startAlert: try Self.startAlert(body),
+            startAlert: start?.alert,
+            startLead: start?.lead,
             contentState: nil,
             status: try Self.status(body)
         )
@@ -205,11 +207,20 @@ extension API {
         return topics
     }
 
-    private static func startAlert(_ body: ObjectReader) throws(Problem) -> RawJSON? {
+    private static func start(_ body: ObjectReader) throws(Problem) -> (alert: RawJSON, lead: Int64?)? {
         guard let start = try body.optionalObject("start") else { return nil }
-        let reader = try ObjectReader(start, path: "start", names: ["alert"])
-        guard let alert = try reader.optionalObject("alert") else { return nil }
-        return try EventAlert(alert, path: "start.alert").json
+        let reader = try ObjectReader(start, path: "start", names: ["alert", "lead"])
+        let lead = try reader.optionalInteger("lead", in: 0...86_400)
+        guard let alert = try reader.optionalObject("alert") else {
+            if lead == nil { return nil }
+            throw Problem(
+                .invalidField,
+                "start.alert is missing: iOS starts nothing without one",
+                field: "start.alert",
+                hint: "Say what the start shows: {\"alert\":{\"title\":…,\"body\":…},\"lead\":600}."
+            )
+        }
+        return (try EventAlert(alert, path: "start.alert").json, lead)
     }
 
     private static func status(_ body: ObjectReader) throws(Problem) -> MatchStatus? {
@@ -235,7 +246,10 @@ extension MatchRecord {
             ("topics", .array(topics.map { .string($0) })), ("paused", .bool(pausedAt != nil)),
         ]
         if let attributes { members.append(("attributes", .raw(attributes))) }
-        if let startAlert { members.append(("start", ["alert": .raw(startAlert)])) }
+        if let startAlert {
+            let lead = startLead.map { [("lead", JSONOutput.number($0))] } ?? []
+            members.append(("start", .object([("alert", .raw(startAlert))] + lead)))
+        }
         members.append(("content_state", .raw(contentState)))
         return members
     }

@@ -4,6 +4,17 @@ internal import Executables
 extension Command {
     private static let match = Argument("MATCH", "its id")
 
+    private static func start(_ invocation: Invocation) throws(Failure) -> JSONOutput? {
+        let lead = try AdminCommand.number("--start-lead", invocation, in: 0...86_400)
+        guard let alert = try alert(invocation, title: "--start-title", body: "--start-body") else {
+            guard lead == nil else {
+                throw Failure(.wrongUse, "--start-lead needs --start-title and --start-body: what the start shows")
+            }
+            return nil
+        }
+        return .members([("alert", alert), ("lead", lead)])
+    }
+
     static let matches: [Command] = [
         AdminCommand.one(
             "match create",
@@ -18,6 +29,7 @@ extension Command {
                 Option("--topics", "LIST", "split by commas: team:arg,competition:wc-2026"),
                 Option("--start-title", "TEXT", "with --start-body: the match is started on its followers' phones"),
                 Option("--start-body", "TEXT", "with --start-title"),
+                Option("--start-lead", "SECONDS", "how long before its kick-off, instead of the app's start lead"),
                 Option("--status", "STATUS", "scheduled, postponed or abandoned"),
             ],
             example: "touchline match create final --bundle com.acme.scores --type MatchAttributes "
@@ -34,10 +46,7 @@ extension Command {
                     ("topics", topics.map { .array($0) }),
                     ("content_state", try AdminCommand.json("--content-state", invocation)),
                     ("attributes", try AdminCommand.json("--attributes", invocation)),
-                    (
-                        "start",
-                        try alert(invocation, title: "--start-title", body: "--start-body").map { ["alert": $0] }
-                    ),
+                    ("start", try start(invocation)),
                     ("status", AdminCommand.text("--status", invocation)),
                 ])
             )
@@ -47,8 +56,8 @@ extension Command {
             "match list",
             "the tenant's matches",
             columns: [
-                .init("MATCH", "match"), .init("STATUS", "status"), .init("VERSION", "version"),
-                .init("KICK-OFF", "kickoff_at"), .init("BUNDLE", "bundle"),
+                .init("MATCH", "match", isID: true), .init("STATUS", "status"), .init("VERSION", "version"),
+                .init("KICK-OFF", "kickoff_at"), .init("BUNDLE", "bundle", isID: true),
             ],
             example: "touchline match list"
         ) { _ in "/v1/matches" },

@@ -90,6 +90,53 @@ struct KickOffTests {
         }
     }
 
+    @Test("at the match's own lead, and at the app's as it is now: another lead, or an app that came later")
+    func leads() async throws {
+        var options = EngineFixture.Options.starts()
+        options.keepsHouse = false
+        try await EngineFixture.run(options) { engine in
+            let admin = try await engine.admin()
+            func lead(_ match: String) async throws -> String? {
+                try await engine.value(
+                    """
+                    SELECT string_agg(extract(epoch FROM m.kickoff_at - p.due_at)::bigint::text, ' ' ORDER BY environment)
+                    FROM start_passes p JOIN matches m USING (tenant_id, match_id) WHERE match_id = '\(match)'
+                    """
+                )
+            }
+            let body = try await engine.matchBody(inMinutes: 180, #","content_state":{"home":0}"#)
+            let own = body.replacing(#"Soon"}}"#, with: #"Soon"},"lead":1234}"#)
+            _ = try await admin.json("PUT", "/v1/matches/app", body, 201)
+            let shown = try await admin.json("PUT", "/v1/matches/own", own, 201)
+            #expect(shown["start"]["lead"].raw == "1234")
+            #expect(try await lead("app") == "600")
+            #expect(try await lead("own") == "1234")
+            let app = "/v1/apps/\(EngineFixture.bundle)/production"
+            _ = try await admin.json("PATCH", app, #"{"start_lead":60}"#, 200)
+            #expect(try await lead("app") == "60")
+            #expect(try await lead("own") == "1234")
+            // Whoever puts the match without a lead goes by the app's again.
+            _ = try await admin.json("PUT", "/v1/matches/own", body, 200)
+            #expect(try await lead("own") == "60")
+            let bad = body.replacing(#"{"alert":{"title":"Kick-off","body":"Soon"}}"#, with: #"{"lead":60}"#)
+            try await admin.problem("PUT", "/v1/matches/bad", bad, .invalidField, field: "start.alert")
+            _ = try await engine.store.owner(
+                by: EngineFixture.soon,
+                """
+                INSERT INTO apps SELECT (jsonb_populate_record(a, '{"environment":"sandbox","credential_id":77}')).*
+                FROM apps a
+                """
+            )
+            _ = try await admin.json(
+                "PATCH",
+                "/v1/apps/\(EngineFixture.bundle)/sandbox",
+                #"{"start_lead":120}"#,
+                200
+            )
+            #expect(try await lead("app") == "60 120")
+        }
+    }
+
     @Test("on command, before the app's lead; a phone that supports channels asks for a token where there is none")
     func onCommand() async throws {
         try await EngineFixture.run(.starts(dispatches: true)) { engine in
