@@ -28,4 +28,14 @@ struct AnswerViewTests {
         let text = lines.map { $0.drop { $0 != " " }.drop { $0 == " " } }.joined(separator: " ")
         #expect(text.replacing("  ", with: " ").contains("is that of the phones' build"))
     }
+
+    @Test("cuts ids last, since they are copied into the next command", arguments: [80, 60, 30])
+    func ids(width: Int) {
+        let id = "586jxSEnItbUm0OMupL1SA=="
+        var table = Table(["CHANNEL", "STATE", "REPLACED", "LAST ERROR"], whole: [0], width: width)
+        table.add([id, "open", "2026-11-30T12:01:01.532Z", "ChannelNotRegistered: the channel is gone at APNs"])
+        let lines = table.text.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count <= width }, "\(lines)")
+        #expect(lines[1].hasPrefix(id) == (width > 30))
+    }
 }

@@ -9,8 +9,11 @@ struct AnswerView: Sendable {
         let member: String
         /// The member holds the first and the last: `[3, 5]` is shown as 3–5, `[3, 3]` as 3.
         let isRange: Bool
+        /// Another command takes it: an id, which is cut last where the terminal is narrow.
+        let isID: Bool
 
-        init(_ title: String, _ member: String, isRange: Bool = false) {
+        init(_ title: String, _ member: String, isRange: Bool = false, isID: Bool = false) {
+            self.isID = isID
             self.title = title
             self.member = member
             self.isRange = isRange
@@ -39,7 +42,11 @@ struct AnswerView: Sendable {
         let numbers = columns.indices.filter { index in
             items.contains { if case .number? = find(columns[index].member, in: $0)?.content { true } else { false } }
         }
-        var table = Table(columns.map(\.title), rightAligned: Set(numbers))
+        var table = Table(
+            columns.map(\.title),
+            rightAligned: Set(numbers),
+            whole: Set(columns.indices.filter { columns[$0].isID })
+        )
         for item in items { table.add(columns.map { Self.show(find($0.member, in: item), isRange: $0.isRange) }) }
         Terminal.print(table.text)
         if case .string(let next)? = value.member("next")?.content {

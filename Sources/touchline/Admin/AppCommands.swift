@@ -36,7 +36,8 @@ extension Command {
             "app list",
             "the tenant's apps",
             columns: [
-                .init("BUNDLE", "bundle"), .init("ENVIRONMENT", "environment"), .init("CHANNELS", "channels"),
+                .init("BUNDLE", "bundle", isID: true), .init("ENVIRONMENT", "environment"),
+                .init("CHANNELS", "channels"),
                 .init("PAUSED", "paused"), .init("TOKENS STOPPED", "stopped.tokens"),
                 .init("CHANNELS STOPPED", "stopped.channels"),
             ],

@@ -19,7 +19,7 @@ struct ChannelAuditView {
             ["APP", "ENVIRONMENT", "USED", "OF", "OPEN", "ORPHANED", "LOST", "FOREIGN"],
             rightAligned: Set(2...7)
         )
-        var ids = Table(["CHANNEL", "WHAT", "MATCH", "DONE"])
+        var ids = Table(["CHANNEL", "WHAT", "MATCH", "DONE"], whole: [0, 2])
         var hasIDs = false
         for item in items {
             let lists = ["orphaned", "lost", "foreign"].map { ($0, elements(item.member($0))) }

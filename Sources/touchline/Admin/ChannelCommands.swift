@@ -94,7 +94,8 @@ extension Command {
     ]
 
     private static let channelColumns: [AnswerView.Column] = [
-        .init("CHANNEL", "channel_id"), .init("MATCH", "match"), .init("ENVIRONMENT", "environment"),
+        .init("CHANNEL", "channel_id", isID: true), .init("MATCH", "match", isID: true),
+        .init("ENVIRONMENT", "environment"),
         .init("CADENCE", "cadence"), .init("STATE", "state"), .init("REPLACED", "replaced_at"),
         .init("LAST ERROR", "last_error"),
     ]

@@ -39,7 +39,8 @@ extension Command {
             "device list",
             "the phones that follow topics; REFUSED says why APNs refused one's token",
             columns: [
-                .init("DEVICE", "device"), .init("BUNDLE", "bundle"), .init("ENVIRONMENT", "environment"),
+                .init("DEVICE", "device", isID: true), .init("BUNDLE", "bundle", isID: true),
+                .init("ENVIRONMENT", "environment"),
                 .init("TOKEN", "has_token"), .init("CHANNELS", "supports_channels"), .init("REFUSED", "refused"),
             ],
             example: "touchline device list"

@@ -44,7 +44,7 @@ extension Command {
             "a match's events, as they came in",
             arguments: [Argument("MATCH", "its id")],
             columns: [
-                .init("EVENT", "event"), .init("KIND", "kind"), .init("IMPORTANCE", "importance"),
+                .init("EVENT", "event", isID: true), .init("KIND", "kind"), .init("IMPORTANCE", "importance"),
                 .init("STATUS", "status"), .init("VERSION", "version"), .init("RECEIVED", "received_at"),
             ],
             example: "touchline event list final"

@@ -6,12 +6,20 @@ struct Table: Sendable {
     private(set) var rows: [[String]] = []
     /// The columns whose cells stand right: numbers.
     var rightAligned: Set<Int>
+    /// The columns that give way last: ids, which a person copies.
+    var whole: Set<Int>
 
     private let width: Int
     private static let gap = "  "
 
-    init(_ headers: [String], rightAligned: Set<Int> = [], width: Int = Terminal.width) {
+    init(
+        _ headers: [String],
+        rightAligned: Set<Int> = [],
+        whole: Set<Int> = [],
+        width: Int = Terminal.width
+    ) {
         self.headers = headers
+        self.whole = whole
         self.width = width
         self.rightAligned = rightAligned
     }
@@ -37,13 +45,16 @@ struct Table: Sendable {
         }.joined(separator: "\n")
     }
 
-    /// As wide as the widest cell; when that is too much together, the widest columns give way.
+    /// As wide as the widest cell; when that is too much together, the widest columns give way, those of ids last.
     private var widths: [Int] {
         var widths = headers.indices.map { column in ([headers] + rows).map { $0[column].count }.max() ?? 0 }
         let room = width - Self.gap.count * (headers.count - 1)
-        while widths.reduce(0, +) > room, let widest = widths.max(), widest > 4,
-            let column = widths.lastIndex(of: widest)
-        {
+        while widths.reduce(0, +) > room {
+            let wide = widths.indices.filter { widths[$0] > 4 }
+            let others = wide.filter { !whole.contains($0) }
+            // The last of the widest.
+            let column = (others.isEmpty ? wide : others).max { (widths[$0], $0) < (widths[$1], $1) }
+            guard let column else { break }
             widths[column] -= 1
         }
         return widths

@@ -14,7 +14,7 @@ extension Command {
         AdminCommand.list(
             "tenant list",
             "all tenants (operator)",
-            columns: [.init("TENANT", "tenant"), .init("NAME", "name"), .init("PAUSED", "paused")],
+            columns: [.init("TENANT", "tenant", isID: true), .init("NAME", "name"), .init("PAUSED", "paused")],
             example: "touchline tenant list"
         ) { _ in "/v1/tenants" },
         AdminCommand.one(
@@ -67,7 +67,7 @@ extension Command {
             "key list",
             "a tenant's keys, without their secrets",
             columns: [
-                .init("KEY", "key"), .init("ROLE", "role"), .init("EXPIRES", "expires_at"),
+                .init("KEY", "key", isID: true), .init("ROLE", "role"), .init("EXPIRES", "expires_at"),
                 .init("REVOKED", "revoked_at"),
             ],
             example: "touchline key list"

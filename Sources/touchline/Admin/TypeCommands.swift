@@ -28,7 +28,7 @@ extension Command {
             "type list",
             "an app's activity types",
             arguments: [Argument("BUNDLE", "the app's")],
-            columns: [.init("TYPE", "type"), .init("CONTENT STATE", "content_state")],
+            columns: [.init("TYPE", "type", isID: true), .init("CONTENT STATE", "content_state")],
             example: "touchline type list com.acme.scores"
         ) { invocation in AdminCommand.path("apps", invocation.words[0], "types") },
         AdminCommand.one(
