@@ -27,6 +27,7 @@ from cluster import Cluster, binary
 from sweep import Bench, Client, wait_for
 
 GAP = 5.0  # seconds between routine updates of a frequent channel
+STEADY = ("matches", "targets", "channels")  # tables whose rows are as many as the matches
 PER_SECOND = 16  # of lone events, commits and round trips on an idle machine
 
 
@@ -172,6 +173,12 @@ def tables(cluster):
     return {row[0]: [int(value) for value in row[1:]] for row in rows}
 
 
+def sizes_of(cluster, names):
+    """Bytes of each with its indexes."""
+    rows = cluster.query(f"SELECT pg_total_relation_size(n) FROM unnest(ARRAY{list(names)}) WITH ORDINALITY x (n, i) ORDER BY i")
+    return [int(row[0]) for row in rows]
+
+
 def print_tables(title, now, before=None):
     print(f"  {title:<12} {'live':>9} {'dead':>9} {'updated':>10} {'of it HOT':>9} {'vacuums':>8} {'table KiB':>10} {'index KiB':>10}")
     for name, (live, dead, _, updated, hot, vacuums, size, index) in now.items():
@@ -202,7 +209,7 @@ async def live(arguments, fixture, report):
     )
     start, last, pending = time.monotonic(), sample(), set()
     samples = []
-    print(f"  CPU, share of a core: {'service':>9} {'PostgreSQL':>11} {'simulator':>10} {'feed':>6}  events/s")
+    print(f"  share of a core: {'service':>9} {'PostgreSQL':>11} {'simulator':>10} {'feed':>6} {'events/s':>9}   KiB of {', '.join(STEADY)}")
     for number in range(arguments.seconds * count):
         due = start + number / count
         if (pause := due - time.monotonic()) > 0.0005:
@@ -217,8 +224,12 @@ async def live(arguments, fixture, report):
             took = now[0] - last[0]
             shares = [(a - b) / took for a, b in zip(now[1:], last[1:])]
             posted = len(feed.latencies) - sum(s["events"] for s in samples)
-            samples.append({"shares": shares, "events": posted})
-            print(f"  {now[0] - start:7.0f} s {shares[0]:>21.2f} {shares[1]:>11.2f} {shares[2]:>10.2f} {shares[3]:>6.2f}  {posted / took:8,.0f}", flush=True)
+            sizes = [total // 1024 for total in sizes_of(fixture.cluster, STEADY)]
+            samples.append({"shares": shares, "events": posted, "kib": dict(zip(STEADY, sizes))})
+            print(
+                f"  {now[0] - start:7.0f} s {shares[0]:>15.2f} {shares[1]:>11.2f} {shares[2]:>10.2f} {shares[3]:>6.2f}"
+                f" {posted / took:>9,.0f}   {' '.join(f'{size:,}' for size in sizes)}", flush=True,
+            )
             last = now
     if pending:
         await asyncio.wait(pending, timeout=30)
