@@ -96,17 +96,19 @@ extension SimulatorControl {
     ///
     /// - Parameters:
     ///   - phones: `{"token"}` or `{"channel","count"}`.
+    ///   - environment: Where their app is.
     ///   - contract: What they decode.
     ///   - urgentPerHour: Their budget, where it is not the simulator's own.
     /// - Throws: ``Failure`` of the call.
     func register(
         _ phones: [JSONOutput],
+        in environment: String = ServiceStage.environment,
         decoding contract: JSONOutput = ServiceStage.contract,
         urgentPerHour: Int? = nil
     ) async throws(Failure) {
         for start in stride(from: 0, to: phones.count, by: 5_000) {
             var body: [(String, JSONOutput)] = [
-                ("environment", .string(ServiceStage.environment)),
+                ("environment", .string(environment)),
                 ("phones", .array(Array(phones[start..<min(start + 5_000, phones.count)]))),
                 ("content_state", contract),
             ]

@@ -28,6 +28,9 @@ struct ChaosWitness: Sendable {
             SELECT format('%s has not ended', m.match_id) FROM matches m
             WHERE m.end_requested_at IS NOT NULL AND m.end_version IS NULL
             UNION ALL
+            SELECT format('%s is sent once more at %s', m.match_id, m.resend_at) FROM matches m
+            WHERE m.resend_at IS NOT NULL AND m.end_version IS NULL
+            UNION ALL
             SELECT format('the channel of %s is %s: %s', c.match_id, c.state, c.last_error) FROM channels c
             WHERE c.state = 'pending'
             """

@@ -12,7 +12,6 @@ struct ChaosStage: Sendable {
     /// By tenant: a key of the role `admin`.
     let keys: [String]
 
-    static let environment = "production"
     static let tenants = 2
 
     /// What each phone decodes.
@@ -67,7 +66,7 @@ struct ChaosStage: Sendable {
                     ("team_id", .string(credential.team_id)), ("key_id", .string(credential.key_id)),
                     ("p8", .string(p8)),
                 ]
-                try await admin.make("PUT", "/v1/apps/\(app.bundle)/\(environment)", .object(settings))
+                try await admin.make("PUT", "/v1/apps/\(app.bundle)/\(app.environment)", .object(settings))
                 try await admin.make("PUT", "/v1/apps/\(app.bundle)/types/ScoreAttributes", ["content_state": contract])
             }
             keys.append(key.secret)
@@ -76,23 +75,43 @@ struct ChaosStage: Sendable {
     }
 }
 
-/// One of the apps that each tenant has: each kind of target is there, with Touchline's own pacing and with a quick one.
+/// One of the apps that each tenant has: each kind of target is there, with Touchline's own pacing and with a quick one, in
+/// both environments, on channels that keep the newest push and on such that keep none.
 struct ChaosApp: Sendable {
     let bundle: String
+    let environment: String
     let hasTokens: Bool
     let channelCadences: [String]
+    let storagePolicy: Int
     let isQuick: Bool
 
     /// Those of a tenant. Each tenant has bundle ids of its own, as tenants have.
     static func all(of tenant: Int) -> [ChaosApp] {
         let prefix = "com.example\(tenant + 1)"
+        let environment = tenant % 2 == 0 ? "production" : "sandbox"
         return [
-            ChaosApp(bundle: "\(prefix).channels", hasTokens: false, channelCadences: ["any"], isQuick: false),
-            ChaosApp(bundle: "\(prefix).tokens", hasTokens: true, channelCadences: [], isQuick: true),
+            ChaosApp(
+                bundle: "\(prefix).channels",
+                environment: environment,
+                hasTokens: false,
+                channelCadences: ["any"],
+                storagePolicy: 1 - tenant % 2,
+                isQuick: false
+            ),
+            ChaosApp(
+                bundle: "\(prefix).tokens",
+                environment: environment,
+                hasTokens: true,
+                channelCadences: [],
+                storagePolicy: 1,
+                isQuick: true
+            ),
             ChaosApp(
                 bundle: "\(prefix).both",
+                environment: environment,
                 hasTokens: true,
                 channelCadences: ["frequent", "standard"],
+                storagePolicy: 1,
                 isQuick: false
             ),
         ]
@@ -107,6 +126,7 @@ struct ChaosApp: Sendable {
             }
         var settings: [(String, JSONOutput)] = [
             ("frequent_updates_declared", true), ("channels", channels), ("tokens", .bool(hasTokens)),
+            ("storage_policy", .int(storagePolicy)),
         ]
         if isQuick {
             settings.append(

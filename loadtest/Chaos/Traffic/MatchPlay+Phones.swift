@@ -98,7 +98,7 @@ extension MatchPlay {
     private func report(_ index: Int, _ token: String, isFrequent: Bool, shown: Int? = nil) async {
         let activity = book.phones[index].activity
         var body: [(String, JSONOutput)] = [
-            ("token", .string(token)), ("environment", .string(ChaosStage.environment)),
+            ("token", .string(token)), ("environment", .string(app.environment)),
             ("frequent_pushes_enabled", .bool(isFrequent)),
         ]
         if let shown { body.append(("version", .int(shown))) }
@@ -144,7 +144,7 @@ extension MatchPlay {
         let lines = bulk.map { index -> [UInt8] in
             let line: JSONOutput = [
                 "activity": .string(book.phones[index].activity), "token": .string(book.phones[index].tokens[0]),
-                "environment": .string(ChaosStage.environment),
+                "environment": .string(app.environment),
                 "frequent_pushes_enabled": .bool(phoneDice.chance(50)),
             ]
             return line.bytes + [UInt8(ascii: "\n")]
@@ -194,7 +194,7 @@ extension MatchPlay {
     func follow(_ cadence: String, until end: ContinuousClock.Instant) async {
         let begin = ContinuousClock.now
         let isFrequent = cadence == "frequent"
-        let asked = path("channel?environment=\(ChaosStage.environment)&frequent_pushes_enabled=\(isFrequent)")
+        let asked = path("channel?environment=\(app.environment)&frequent_pushes_enabled=\(isFrequent)")
         var channel: String?
         while channel == nil, ContinuousClock.now < giveUp, !Task.isCancelled {
             let answer = await client.call("GET", asked, by: giveUp)
@@ -213,6 +213,7 @@ extension MatchPlay {
         do throws(Failure) {
             try await simulator.register(
                 [["channel": .string(channel), "count": .int(count)]],
+                in: app.environment,
                 decoding: ChaosStage.contract,
                 urgentPerHour: app.phoneBudget
             )
@@ -227,6 +228,7 @@ extension MatchPlay {
         do throws(Failure) {
             try await simulator.register(
                 tokens.map { ["token": .string($0)] },
+                in: app.environment,
                 decoding: ChaosStage.contract,
                 urgentPerHour: app.phoneBudget
             )

@@ -17,7 +17,7 @@ extension MatchPlay {
 
     private func put(_ device: DeviceBook) async {
         let body: JSONOutput = [
-            "bundle": .string(app.bundle), "environment": .string(ChaosStage.environment),
+            "bundle": .string(app.bundle), "environment": .string(app.environment),
             "push_to_start_token": .string(device.token), "supports_channels": .bool(!app.channelCadences.isEmpty),
             "frequent_pushes_enabled": true, "topics": [.string("match:\(book.match)")],
         ]
