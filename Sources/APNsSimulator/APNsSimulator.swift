@@ -38,12 +38,12 @@ package final class APNsSimulator: Sendable {
             publicKey: files.key.publicKey
         )
         let loops = try makeLoops(configuration)
-        let service = SimulatedService(
-            configuration,
-            credentials: [credential] + configuration.moreCredentials,
-            on: loops[0]
-        )
         do {
+            let service = try SimulatedService(
+                configuration,
+                credentials: [credential] + configuration.moreCredentials,
+                on: loops[0]
+            )
             let tls = try TLSContext.server(
                 certificateFile: files.certificate.certificateFile,
                 keyFile: files.certificate.keyFile,
@@ -56,7 +56,7 @@ package final class APNsSimulator: Sendable {
         } catch {
             for loop in loops { loop.shutdown() }
             files.remove()
-            throw SimulatorError("\(error)")
+            throw error as? SimulatorError ?? SimulatorError("\(error)")
         }
     }
 

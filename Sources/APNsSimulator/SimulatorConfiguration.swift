@@ -4,6 +4,8 @@ import Glibc
 package struct SimulatorConfiguration: Sendable {
     /// Where certificates and the credential's key are written; nil: a new folder under the system's temporary one.
     package var directory: String?
+    /// Every answered request is appended there, a line of JSON each; nil, and in lean mode: none is.
+    package var requestFile: String?
     package var profile = SimulatorProfile.observed
     /// Pushes are accepted unread: neither verified nor modelled, only counted.
     package var isLean = false

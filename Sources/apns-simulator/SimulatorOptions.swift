@@ -33,7 +33,7 @@ struct SimulatorOptions {
 
     private static let valueFlags =
         [
-            "--dir", "--profile", "--rtt", "--seed", "--ready-file", "--control", "--team-id", "--key-id",
+            "--dir", "--log", "--profile", "--rtt", "--seed", "--ready-file", "--control", "--team-id", "--key-id",
             "--loops", "--max-streams", "--initial-streams", "--disconnect-after-bad-tokens",
         ] + portFlags.keys
 
@@ -57,6 +57,7 @@ struct SimulatorOptions {
         }
         switch flag {
         case "--dir": configuration.directory = value
+        case "--log": configuration.requestFile = value
         case "--profile":
             guard let profile = SimulatorProfile(rawValue: value) else {
                 throw Misuse(message: "--profile is observed or documented, not \(value)")
@@ -111,6 +112,8 @@ struct SimulatorOptions {
           --production-push PORT, --production-manage PORT,
           --sandbox-push PORT, --sandbox-manage PORT, --control PORT
                                 ports; free ones unless given
+          --log FILE            append every request with its answer, a line of JSON each (not
+                                with --lean)
           --team-id ID, --key-id ID
                                 the names of the credential (SIMTEAM001, SIMKEY0001)
           --profile observed|documented

@@ -31,7 +31,7 @@ struct ChaosOptions: Sendable {
             Option("--pace", "MS", default: "3000", "from one fault to the next, on average"),
             Option("--patience", "SECONDS", default: "180", "how long everything may take to settle"),
             Option("--plan", "print what would go wrong, and do nothing"),
-            Option("--logs", "DIR", "keep the logs of all processes there"),
+            Option("--logs", "DIR", "keep all logs there, and what phones and tables had"),
         ] + CommonOptions.output.filter { $0.name != "--report" }
 
     init(_ invocation: Invocation) throws(Failure) {

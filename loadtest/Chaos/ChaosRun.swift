@@ -91,6 +91,7 @@ struct ChaosRun {
         misdeeds += tallies.values.misdeeds
         var verdict = ChaosChecker.verdict(on: books, evidence)
         for text in misdeeds { verdict.add(.misdeed, text) }
+        try await keepBooks(books)
         outcome.verdict = verdict
         outcome.matches = books.count
         outcome.calls = tallies.values
@@ -98,6 +99,19 @@ struct ChaosRun {
         outcome.doubts = metrics.doubts
         outcome.latencies = try await ChaosWitness(stage: stage).latencies()
         outcome.resent = try await ChaosWitness(stage: stage).resent()
+    }
+
+    /// Beside the logs: what the feed and the phones know, and what became of each row.
+    private func keepBooks(_ books: [MatchBook]) async throws(Failure) {
+        guard let folder = options.logFolder else { return }
+        let history = try await stage.cluster.history()
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try JSONEncoder().encode(books).write(to: URL(filePath: "\(folder)/books.json"))
+            try Data(history.joined(separator: "\n").utf8).write(to: URL(filePath: "\(folder)/history.json"))
+        } catch {
+            throw Failure(.failed, "cannot write to \(folder): \(error)")
+        }
     }
 
     // MARK: - Matches

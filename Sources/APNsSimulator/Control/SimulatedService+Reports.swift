@@ -1,4 +1,5 @@
 import Crypto
+import Glibc
 
 extension SimulatedService {
     var currentCounts: SimulatorCounts {
@@ -90,22 +91,32 @@ extension SimulatedService {
         json.object { object in
             object.name("requests")
             object.array { array in
-                for entry in log.last(count) { Self.write(entry, &array) }
+                for entry in log.last(count) { array.object { Self.write(entry, &$0) } }
             }
         }
         return json.bytes
     }
 
-    private static func write(_ entry: RequestLog.Entry, _ json: inout JSONWriter) {
+    /// A line for the request file, with what the list of requests leaves out: when, and where.
+    static func line(_ entry: RequestLog.Entry, in environment: SimulatedEnvironment) -> [UInt8] {
+        var (now, json) = (timespec(), JSONWriter())
+        clock_gettime(CLOCK_REALTIME, &now)
         json.object {
-            $0.member("method", entry.request.method)
-            $0.member("path", entry.request.path)
-            $0.name("headers")
-            $0.object { for (name, value) in entry.request.headersForDisplay { $0.member(name, value) } }
-            $0.member("body", String(decoding: entry.request.body, as: UTF8.self))
-            $0.member("status", entry.status)
-            if let reason = entry.reason { $0.member("reason", reason) }
+            $0.member("at_ms", now.tv_sec * 1000 + now.tv_nsec / 1_000_000)
+            $0.member("environment", environment.rawValue)
+            write(entry, &$0)
         }
+        return json.bytes
+    }
+
+    private static func write(_ entry: RequestLog.Entry, _ json: inout JSONWriter) {
+        json.member("method", entry.request.method)
+        json.member("path", entry.request.path)
+        json.name("headers")
+        json.object { for (name, value) in entry.request.headersForDisplay { $0.member(name, value) } }
+        json.member("body", String(decoding: entry.request.body, as: UTF8.self))
+        json.member("status", entry.status)
+        if let reason = entry.reason { json.member("reason", reason) }
     }
 
     func channelsJSON() -> [UInt8] {

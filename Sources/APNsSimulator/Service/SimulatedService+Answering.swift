@@ -48,7 +48,9 @@ extension SimulatedService {
             counts.countSuccess(status)
         }
         head.append("date", date(context.now + Int64(dateOffset)).utf8)
-        log.add(RequestLog.Entry(arrived: request, status: status, reason: rejection?.reason))
+        let entry = RequestLog.Entry(arrived: request, status: status, reason: rejection?.reason)
+        log.add(entry)
+        requestFile?.add(Self.line(entry, in: endpoint.environment))
         return ServiceAnswer(head: head, body: body, rejection: rejection, isAuthenticated: context.token != nil)
     }
 

@@ -16,6 +16,7 @@ actor SimulatedService {
     nonisolated let sink: LeanSink
     var counts = CountKeeper()
     var log = RequestLog()
+    let requestFile: RequestFile?
     var repeats = RepeatLog()
     var payloads = PayloadCache()
     var recentIDs = RecentIDs()
@@ -27,7 +28,13 @@ actor SimulatedService {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(_ configuration: SimulatorConfiguration, credentials: [SimulatedCredential], on loop: EventLoop) {
+    /// - Throws: When the configured request file cannot be opened.
+    init(
+        _ configuration: SimulatorConfiguration,
+        credentials: [SimulatedCredential],
+        on loop: EventLoop
+    ) throws(SimulatorError) {
+        requestFile = if let path = configuration.requestFile { try RequestFile(path) } else { nil }
         self.configuration = configuration
         self.loop = loop
         verifier = ProviderTokenVerifier(credentials)

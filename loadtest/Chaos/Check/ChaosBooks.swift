@@ -1,5 +1,5 @@
 /// What a run knows of one match: what it posted and was answered, and the phones that should follow. Times are UNIX seconds.
-struct MatchBook: Sendable {
+struct MatchBook: Encodable, Sendable {
     let match: String
     /// Its `away` in every content state: tells whose state a phone shows.
     let number: Int
@@ -10,19 +10,19 @@ struct MatchBook: Sendable {
 }
 
 /// A device that follows the match, by its push-to-start token.
-struct DeviceBook: Sendable {
+struct DeviceBook: Encodable, Sendable {
     let device: String
     let token: String
 }
 
 /// One event of a feed.
-struct EventBook: Sendable {
-    enum Kind: String, Sendable {
+struct EventBook: Encodable, Sendable {
+    enum Kind: String, Encodable, Sendable {
         case update, correction, heartbeat, end
     }
 
     /// What the API said of it.
-    struct Answer: Hashable, Sendable {
+    struct Answer: Encodable, Hashable, Sendable {
         let status: String
         let version: Int
     }
@@ -48,8 +48,8 @@ struct EventBook: Sendable {
 }
 
 /// A phone that is reached by update tokens.
-struct PhoneBook: Sendable {
-    enum Life: Equatable, Sendable {
+struct PhoneBook: Encodable, Sendable {
+    enum Life: String, Encodable, Sendable {
         case live
         /// APNs takes its token no more, or it has left: nothing more is expected.
         case gone
@@ -64,7 +64,7 @@ struct PhoneBook: Sendable {
     /// Calls that registered it, also with what it had registered already: it is then brought to the newest state again.
     var reports: [Report] = []
 
-    struct Report: Sendable {
+    struct Report: Encodable, Sendable {
         let token: String
         /// When it was sent, and when it was answered.
         let begin: Double
@@ -79,7 +79,7 @@ struct PhoneBook: Sendable {
 }
 
 /// Phones on a channel.
-struct GroupBook: Sendable {
+struct GroupBook: Encodable, Sendable {
     let channel: String
     let count: Int
     /// When they subscribed.

@@ -19,7 +19,8 @@ struct ChaosStage: Sendable {
 
     static func prepare(_ options: ChaosOptions, in workplace: Workplace) async throws(Failure) -> ChaosStage {
         let cluster = try await ChaosCluster.start(in: "\(workplace.folder)/database")
-        let apns = try await workplace.startSimulator(["--seed", String(options.seed)])
+        let log = options.logFolder == nil ? [] : ["--log", "\(workplace.folder)/requests.log"]
+        let apns = try await workplace.startSimulator(["--seed", String(options.seed)] + log)
         let fleet = try Fleet(
             workplace,
             apns.ready,
@@ -28,6 +29,7 @@ struct ChaosStage: Sendable {
         )
         // The first makes the tables.
         for number in 0..<options.services { try await fleet.start(number) }
+        if options.logFolder != nil { try await cluster.keepHistory() }
         let simulator = try SimulatorControl(apns.ready)
         let keys = try await makeTenants(fleet, cluster, apns.ready.credential)
         return ChaosStage(
