@@ -78,7 +78,7 @@ struct LeanFaultTests {
     func each() throws {
         let cases: [(String, [String])] = [
             (#"{"reset":"CANCEL"}"#, ["RESET 1 8"]), (#"{"silence":true}"#, []),
-            (#"{"half_answer":true}"#, ["HEADERS 1 200", "DATA 1 4"]),
+            (#"{"half_answer":true}"#, ["HEADERS 1 500", "DATA 1 4"]),
             (#"{"unknown_frame":true}"#, ["frame 250", "HEADERS 1 200 end"]),
             (#"{"push_promise":true}"#, ["frame 5", "HEADERS 1 200 end"]),
             (#"{"date_offset":-3600}"#, ["HEADERS 1 200 end"]),

@@ -133,7 +133,7 @@ extension LeanSession {
             state = .over
         case .halfAnswer:
             tally.unanswered.halfAnswer += 1
-            let head = LeanFields(status: 200).field("content-type", "application/json")
+            let head = LeanFields(status: 500).field("content-type", "application/json")
             output.frame(LeanFrame.headers, flags: LeanFrame.endHeaders, stream: stream, head.bytes)
             streams.set(stream, .answering)
             send(Array(#"{"re"#.utf8), on: stream, endsStream: false)

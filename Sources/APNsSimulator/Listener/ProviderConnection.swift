@@ -121,7 +121,7 @@ final class ProviderConnection: HTTP2ServerHooks {
         case .close, .tcpReset: close(resets: step.fault.settling == .tcpReset, losing: 1, of: connection)
         case .halfAnswer:
             note { $0.unanswered.halfAnswer += 1 }
-            let head = HTTP2HeaderBlock([":status": "200", "content-type": "application/json"])
+            let head = HTTP2HeaderBlock([":status": "500", "content-type": "application/json"])
             connection.beginAnswer(stream: step.stream, head: head)
             _ = connection.append(stream: step.stream, Array(#"{"re"#.utf8), isLast: false)
         case .lostAnswer:
