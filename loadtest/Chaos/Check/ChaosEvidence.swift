@@ -75,6 +75,8 @@ struct ChaosEvidence: Sendable {
         /// Of that version; nil while it has none.
         let stamp: Int?
         let hasEnded: Bool
+        /// The end went out again, for phones that missed it; those that had it ignore what comes behind.
+        var isEndRepeated = false
         /// By id.
         var events: [String: StoredEvent] = [:]
         /// By device: what became of its start.

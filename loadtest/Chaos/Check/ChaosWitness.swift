@@ -70,13 +70,20 @@ struct ChaosWitness: Sendable {
     private func readMatches(_ evidence: inout ChaosEvidence) async throws(Failure) {
         let matches = try await stage.cluster.rows(
             """
-            SELECT match_id, version, CASE WHEN stamped_version = version THEN last_stamp END, end_version IS NOT NULL
+            SELECT match_id, version, CASE WHEN stamped_version = version THEN last_stamp END, end_version IS NOT NULL,
+                   end_resends > 0
             FROM matches
             """
         ) { row in
             let stamp = row.optionalInt(2).map { Int($0) }
             return (
-                row.text(0), ChaosEvidence.StoredMatch(version: Int(row.int(1)), stamp: stamp, hasEnded: row.bool(3))
+                row.text(0),
+                ChaosEvidence.StoredMatch(
+                    version: Int(row.int(1)),
+                    stamp: stamp,
+                    hasEnded: row.bool(3),
+                    isEndRepeated: row.bool(4)
+                )
             )
         }
         evidence.matches = Dictionary(matches) { $1 }
