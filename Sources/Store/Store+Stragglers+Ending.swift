@@ -49,6 +49,8 @@ extension Store {
             statements.append(Self.end(stragglers, as: end, of: match, report))
         }
         if !report.retries.isEmpty { statements.append(Self.retry(report, of: match)) }
+        let done = (report.ends[.accepted] ?? []) + (report.ends[.givenUp] ?? [])
+        if !done.isEmpty { statements.append(Self.waitForEnd(done, of: match, past: report.version)) }
         statements += outcomeStatements(report.result, of: match)
         if !report.ended.isEmpty {
             statements.append(
@@ -67,13 +69,22 @@ extension Store {
     }
 
     /// Ends stragglers that need no push of their own: a sweep brings the version, or nobody is there.
+    ///
+    /// - Parameters:
+    ///   - ends: What becomes of them.
+    ///   - result: Dead tokens.
+    ///   - match: Whose.
+    ///   - version: The match's, as this was decided.
+    ///   - deadline: For the round trip.
+    /// - Throws: ``StoreError``.
     package func endStragglers(
         _ ends: [StragglerEnd: [ClaimedStraggler]],
         _ result: PageResult,
         of match: MatchKey,
+        at version: Int64,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) {
-        let statements = ends.filter { !$0.value.isEmpty }.map { end, stragglers in
+        var statements = ends.filter { !$0.value.isEmpty }.map { end, stragglers in
             PGStatement(
                 Self.counted(
                     Self.deleted(where: "s.due_at = d.claimed_until"),
@@ -87,7 +98,31 @@ extension Store {
             )
         }
         guard !statements.isEmpty else { return }
+        if let merged = ends[.merged], !merged.isEmpty {
+            statements.append(Self.waitForEnd(merged, of: match, past: version))
+        }
         _ = try await pipeline(statements + outcomeStatements(result, of: match), by: deadline)
+    }
+
+    /// The match has come to its end since `version` was read, and the stamp has taken these phones over from the sweep: they
+    /// get the end by themselves. Behind what ended them, so that either this sees the stamp, or the stamp sees them.
+    private static func waitForEnd(
+        _ stragglers: [ClaimedStraggler],
+        of match: MatchKey,
+        past version: Int64
+    ) -> PGStatement {
+        PGStatement(
+            """
+            WITH m AS MATERIALIZED (\(stampSQL))
+            INSERT INTO stragglers (tenant_id, match_id, activity, version, urgent, alert_version, environment, cadence, shard)
+            SELECT $1, $2, a.activity, m.version, true, 0, a.environment, a.cadence, a.shard
+            FROM m CROSS JOIN unnest($3::text[]) AS d (activity) CROSS JOIN LATERAL (\(activity("d.activity"))) a
+            WHERE m.version = m.end_version AND m.version = m.stamped_version AND m.version > $4
+              AND a.refused_reason IS NULL AND NOT \(isSeen("stamp_snapshot"))
+            ON CONFLICT DO NOTHING
+            """,
+            match.parameters + [.textArray(stragglers.map(\.activity.text)), .int(version)]
+        )
     }
 
     /// They are looked at again after a while, as they are.

@@ -100,7 +100,7 @@ extension Store {
                coalesce(t.lease_until > now() OR t.due_at <= now() + interval '1 second' OR t.backoff > 0, false),
                a.registered_at < now() - interval '8 hours', (SELECT stamped_version FROM m),
                s.version, s.urgent, s.alert_version, s.attempts, t.urgent_at, t.routine_at,
-               coalesce(t.reached_version >= (SELECT version FROM m), false)
+               coalesce(t.reached_version >= (SELECT version FROM m), false), coalesce(t.lease_until > now(), false)
         FROM unnest($3::text[]) AS d (activity)
         CROSS JOIN LATERAL (\(activity("d.activity"))) a
         CROSS JOIN LATERAL (
@@ -114,7 +114,7 @@ extension Store {
 
     /// One row of the match `$1`, `$2`: its versions, and what their stamps have seen. To be `m`.
     static let stampSQL = """
-        SELECT version, stamped_version, stamp_snapshot, alert_version, alert_snapshot,
+        SELECT version, stamped_version, end_version, stamp_snapshot, alert_version, alert_snapshot,
                pg_snapshot_xmax(pg_current_snapshot())::xid8 AS next_xid
         FROM matches WHERE tenant_id = $1 AND match_id = $2
         """
@@ -128,21 +128,33 @@ extension Store {
         """
     }
 
-    /// Takes rows over from the sweep of the newest version: it sends to them no more, if it has not read them yet.
+    /// Takes rows over from the sweep of the newest version, which sends to them no more.
+    ///
+    /// Not while it runs: it may have read them. It cannot begin meanwhile, since its target is locked.
+    /// - Returns: Those that were taken.
     package func takeOver(
         _ activities: [ActivityID],
         of match: MatchKey,
         by deadline: ContinuousClock.Instant
-    ) async throws(StoreError) {
-        _ = try await query(
+    ) async throws(StoreError) -> Set<ActivityID> {
+        let rows = try await query(
             """
+            WITH resting AS MATERIALIZED (
+                SELECT environment, cadence, shard, lease_until FROM targets
+                WHERE tenant_id = $1 AND match_id = $2 AND kind = 'tokens'
+                ORDER BY environment, cadence, shard FOR SHARE
+            )
             UPDATE activities SET registered_xid = pg_current_xact_id() WHERE ctid = ANY (ARRAY(
                 SELECT a.ctid FROM unnest($3::text[]) AS d (activity)
-                CROSS JOIN LATERAL (\(Self.activity("d.activity", isLocked: true))) a))
+                CROSS JOIN LATERAL (\(Self.activity("d.activity", isLocked: true))) a
+                WHERE NOT EXISTS (SELECT FROM resting t WHERE t.lease_until > clock_timestamp()
+                    AND (t.environment, t.cadence, t.shard) = (a.environment, a.cadence, a.shard))))
+            RETURNING activity
             """,
             match.parameters + [.textArray(activities.map(\.text))],
             by: deadline
         )
+        return Set(rows.map { $0.wrapped(0) })
     }
 
     /// Forgets stragglers whose activity is gone or set aside: nothing sends to them.
@@ -178,6 +190,7 @@ extension StragglerRow {
             isInDoubt: row.bool(7),
             isSwept: row.bool(17),
             isSweepNear: row.bool(8),
+            isSweepRunning: row.bool(18),
             isExpired: row.bool(9)
         )
         pacing = row.isNull(15) ? PacingRecord() : PacingRecord(row, from: 15)

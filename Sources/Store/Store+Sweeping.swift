@@ -188,6 +188,8 @@ extension Store {
     /// Gives the newest version its stamp, committed before a byte goes out, and remembers which registrations it has seen:
     /// those phones are the sweeps', all others stragglers'.
     ///
+    /// Whatever comes behind an `end`, phones ignore. So whoever waits for a pending alert by itself gets the end with it: its
+    /// row is taken over from the sweep. When an end goes out again, all that still wait are.
     /// - Returns: The match with its stamp; nil if another version or another process came in between.
     package func stamp(
         _ state: MatchState,
@@ -196,17 +198,32 @@ extension Store {
     ) async throws(StoreError) -> MatchState? {
         let result = try await query(
             """
-            UPDATE matches
-            SET last_stamp = $3, stamped_version = version, stamp_snapshot = pg_current_snapshot(),
-                alert_snapshot = CASE WHEN alert_version > stamped_version THEN pg_current_snapshot()
-                    ELSE alert_snapshot END,
-                merged_versions = merged_versions + version - stamped_version - 1
-            WHERE tenant_id = $1 AND match_id = $2 AND version = $4 AND stamped_version = $5
+            WITH stamped AS (
+                UPDATE matches
+                SET last_stamp = $3, stamped_version = version, stamp_snapshot = pg_current_snapshot(),
+                    alert_snapshot = CASE WHEN alert_version > stamped_version THEN pg_current_snapshot()
+                        ELSE alert_snapshot END,
+                    merged_versions = merged_versions + version - stamped_version - 1
+                WHERE tenant_id = $1 AND match_id = $2 AND version = $4 AND stamped_version = $5
+                RETURNING version, end_version, end_resends, alert_version, alert, alert_expires_at
+            ), waiting AS MATERIALIZED (
+                SELECT s.activity FROM stamped m CROSS JOIN LATERAL (
+                    SELECT activity FROM stragglers
+                    WHERE tenant_id = $1 AND match_id = $2 AND m.end_version = m.version
+                      AND (m.end_resends > 0 OR m.alert IS NOT NULL AND alert_version = m.alert_version
+                          AND greatest(due_at, clock_timestamp()) < m.alert_expires_at)
+                    ORDER BY activity FOR UPDATE) s
+            ), taken AS (
+                UPDATE activities SET registered_xid = pg_current_xact_id() WHERE ctid = ANY (ARRAY(
+                    SELECT a.ctid FROM waiting w
+                    CROSS JOIN LATERAL (\(Self.activity("w.activity", isLocked: true))) a))
+            )
+            SELECT 1 FROM stamped
             """,
             state.key.parameters + [.int(stamp), .int(state.head.version), .int(state.stampedVersion)],
             by: deadline
         )
-        return result.affectedRows == 1 ? state.stamped(stamp) : nil
+        return result.isEmpty ? nil : state.stamped(stamp)
     }
 
     /// Writes a page's outcomes and the sweep as it stands after it.

@@ -17,6 +17,8 @@ package struct StragglerFacts: Equatable, Sendable {
     package var isSwept: Bool
     /// It runs, is about to, or waits for an outage to end; not: pacing holds it back.
     package var isSweepNear: Bool
+    /// It runs: it may have read the phone's row.
+    package var isSweepRunning: Bool
     /// Live Activities last eight hours: the token is no more.
     package var isExpired: Bool
 
@@ -30,6 +32,7 @@ package struct StragglerFacts: Equatable, Sendable {
         isInDoubt: Bool = false,
         isSwept: Bool = false,
         isSweepNear: Bool = false,
+        isSweepRunning: Bool = false,
         isExpired: Bool = false
     ) {
         self.version = version
@@ -41,6 +44,7 @@ package struct StragglerFacts: Equatable, Sendable {
         self.isInDoubt = isInDoubt
         self.isSwept = isSwept
         self.isSweepNear = isSweepNear
+        self.isSweepRunning = isSweepRunning
         self.isExpired = isExpired
     }
 }
@@ -60,14 +64,14 @@ package enum StragglerRule {
         case send(isUrgent: Bool, carriesAlert: Bool, takesOver: Bool)
         /// A sweep brings the newest version, or has brought it.
         case leaveToSweep
-        /// Until it is known whether the sweep has brought the alert to the phone's former token.
+        /// Until it is known whether the sweep has brought the alert to the phone's former token, or the version to this one.
         case wait
         /// The token is to be removed.
         case expire
     }
 
-    /// How long to wait before an alert in doubt is looked at again.
-    package static let doubt = Duration.milliseconds(100)
+    /// How long to wait before it is looked at again.
+    package static let doubt = Duration.milliseconds(250)
 
     package static func decide(_ facts: StragglerFacts, head: MatchHead, now: Moment) -> Decision {
         if facts.isExpired { return .expire }
@@ -82,11 +86,12 @@ package enum StragglerRule {
             // whoever has just registered, or lacks a goal.
             let isHeld = !facts.isSwept && !facts.isSweepNear
             guard lacksAlert || (isHeld && (!isRetry || facts.isUrgent)) else { return .leaveToSweep }
+            if facts.isSweepRunning && !facts.isSwept { return .wait }
         }
         return .send(
             isUrgent: facts.isUrgent || lacksAlert || head.isEnd,
             carriesAlert: lacksAlert,
-            takesOver: isSweeps
+            takesOver: isSweeps && !facts.isSwept
         )
     }
 }

@@ -90,11 +90,22 @@ struct StragglerRunner {
             }
         }
         let match = state.key
-        try await context.store.endStragglers(ends, expired, of: match, by: context.storeDeadline)
-        if !doubtful.isEmpty { try await postpone(doubtful, for: StragglerRule.doubt) }
+        try await context.store.endStragglers(
+            ends,
+            expired,
+            of: match,
+            at: state.head.version,
+            by: context.storeDeadline
+        )
         if !takenOver.isEmpty {
-            try await context.store.takeOver(takenOver, of: match, by: context.storeDeadline)
+            let taken = try await context.store.takeOver(takenOver, of: match, by: context.storeDeadline)
+            let missed = Set(takenOver).subtracting(taken)
+            doubtful += claimed.filter { missed.contains($0.activity) }
+            groups = groups.mapValues { $0.filter { !missed.contains($0.straggler.activity) } }.filter {
+                !$0.value.isEmpty
+            }
         }
+        if !doubtful.isEmpty { try await postpone(doubtful, for: StragglerRule.doubt) }
         return groups
     }
 

@@ -50,6 +50,16 @@ struct StragglerRuleTests {
                 Facts(version: 5, alertVersion: 4, isCovered: true, hearsFromSweep: true, isSweepNear: true),
                 .leaveToSweep
             ),
+            // A sweep that runs may have read the phone's row: the alert goes once it has passed, and nothing comes twice.
+            (Facts(version: 5, alertVersion: 4, isCovered: true, isSweepNear: true, isSweepRunning: true), .wait),
+            (
+                Facts(version: 5, alertVersion: 4, isCovered: true, isSwept: true, isSweepRunning: true),
+                .send(isUrgent: true, carriesAlert: true, takesOver: false)
+            ),
+            (
+                Facts(version: 5, alertVersion: 4, isSweepNear: true, isSweepRunning: true),
+                .send(isUrgent: true, carriesAlert: true, takesOver: false)
+            ),
             (Facts(version: 5, alertVersion: 4, hearsFromSweep: true), plain),
             (
                 Facts(version: 5, alertVersion: 4, attempts: 1, isCovered: true, hearsFromSweep: true),
