@@ -8,6 +8,8 @@ package struct StartPass: Sendable {
     package let environment: APNsEnvironment
     /// Names the claim; a page is recorded only while it stands.
     package let lease: String
+    /// The claim of its last holder, who did not give it back; nil: it was given back.
+    package let abandoned: String?
 
     var key: [PGValue] { match.parameters + [.text(environment.rawValue)] }
 }
@@ -82,16 +84,17 @@ extension Store {
                 PGStatement(
                     """
                     WITH due AS (
-                        SELECT tenant_id, match_id, environment FROM start_passes WHERE due_at <= now()
+                        SELECT tenant_id, match_id, environment, lease_owner AS abandoned
+                        FROM start_passes WHERE due_at <= now()
                         ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
                     ), taken AS (
                         UPDATE start_passes p SET due_at = now() + make_interval(secs => $2), lease_owner = $1,
                             began_at = coalesce(p.began_at, now())
                         FROM due d
                         WHERE (p.tenant_id, p.match_id, p.environment) = (d.tenant_id, d.match_id, d.environment)
-                        RETURNING p.*
+                        RETURNING p.*, d.abandoned
                     )
-                    SELECT tenant_id, match_id, environment FROM taken
+                    SELECT tenant_id, match_id, environment, abandoned FROM taken
                     """,
                     [.text(owner), .seconds(lease)]
                 ),
@@ -102,7 +105,7 @@ extension Store {
             by: deadline
         )
         let pass = results[0].first.map { row in
-            StartPass(match: row.matchKey(0), environment: row.value(2), lease: owner)
+            StartPass(match: row.matchKey(0), environment: row.value(2), lease: owner, abandoned: row.optionalText(3))
         }
         return (pass, results[1].first?.optionalInt(0).map { .milliseconds(max(0, $0)) })
     }

@@ -29,7 +29,7 @@ struct StartRunner {
     /// Sends until the pass is at its end, or cannot go on.
     func run() async throws(StoreError) {
         guard try await settleLeft() else { return }
-        let journal = journals.flatMap { StartJournal(lease: pass.lease, in: $0) }
+        let journal = context.configuration.startJournals.flatMap { StartJournal(lease: pass.lease, in: $0) }
         do throws(StoreError) {
             try await run(journal)
         } catch {
@@ -46,32 +46,33 @@ struct StartRunner {
     /// - Returns: false: the claim is lost.
     private func settleLeft() async throws(StoreError) -> Bool {
         let left = try await context.store.startsLeft(of: pass, by: context.storeDeadline)
-        guard !left.isEmpty else { return true }
-        var findings: [StartJournal.Findings] = []
-        var settled: [(start: LeftStart, state: StartResult.State)] = []
-        for (sender, starts) in Dictionary(grouping: left, by: \.sender) {
-            let found = journals.flatMap { StartJournal.findings(of: sender, in: $0) }
-            if let found { findings.append(found) }
-            settled += starts.map { start in
-                guard let found else { return (start, .unknown) }
-                return switch found[start.device] {
-                case nil, .notTaken: (start, .waiting)
-                case .accepted: (start, .accepted)
-                case .handedOut: (start, .unknown)
-                }
+        var findings: [String: StartJournal.Findings] = [:]
+        if let journals = context.configuration.startJournals {
+            for lease in Set(left.map(\.sender) + [pass.abandoned].compactMap(\.self)) {
+                findings[lease] = StartJournal.findings(of: lease, in: journals)
             }
         }
-        guard try await context.store.settleLeftStarts(settled, of: pass, by: context.storeDeadline) else {
-            return false
+        if !left.isEmpty {
+            let settled = left.map { ($0, Self.state(of: $0, findings[$0.sender])) }
+            guard try await context.store.settleLeftStarts(settled, of: pass, by: context.storeDeadline) else {
+                return false
+            }
+            if settled.contains(where: { $0.1 != .waiting }) {
+                try await context.store.resendAfterStarts(of: pass.match, by: context.storeDeadline)
+            }
         }
-        for found in findings { found.remove() }
-        if settled.contains(where: { $0.state != .waiting }) {
-            try await context.store.resendAfterStarts(of: pass.match, by: context.storeDeadline)
-        }
+        for found in findings.values { found.remove() }
         return true
     }
 
-    private var journals: String? { context.configuration.startJournals }
+    private static func state(of start: LeftStart, _ findings: StartJournal.Findings?) -> StartResult.State {
+        guard let findings else { return .unknown }
+        return switch findings[start.device] {
+        case nil, .notTaken: .waiting
+        case .accepted: .accepted
+        case .handedOut: .unknown
+        }
+    }
 
     private func run(_ journal: StartJournal?) async throws(StoreError) {
         while !context.isDraining {

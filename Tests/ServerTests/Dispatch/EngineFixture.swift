@@ -4,6 +4,7 @@ import APNsSimulator
 import Core
 import Crypto
 import EventLoop
+import Foundation
 import HTTP2
 import PostgreSQL
 import Server
@@ -105,6 +106,8 @@ struct EngineFixture: Sendable {
         configuration.lease = options.lease
         configuration.poll = .milliseconds(200)
         configuration.pushDeadline = .seconds(15)
+        // What dies in a test leaves its journal there.
+        configuration.startJournals = NSTemporaryDirectory()
         return configuration
     }
 

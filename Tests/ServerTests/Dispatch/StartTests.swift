@@ -1,6 +1,7 @@
 import APNsProtocol
 import APNsSimulator
 import Core
+import Foundation
 import PostgreSQL
 import Server
 import Store
@@ -75,6 +76,10 @@ struct StartTests {
             let pushes = await engine.pushes(last: 30_000)
             #expect(pushes.count == 9_500)
             #expect(pushes.values.allSatisfy { $0.count == 1 && $0[0].event == "start" && $0[0].priority == 10 })
+            // Who has read a journal takes it away; its own goes at the end of the pass.
+            let senders = try await engine.store.owner(by: EngineFixture.soon, "SELECT DISTINCT sender FROM starts")
+            let paths = senders.map { "\(NSTemporaryDirectory())/touchline-starts-\($0.text(0))" }
+            #expect(paths.count >= 2 && !paths.contains { FileManager.default.fileExists(atPath: $0) })
         }
     }
 
