@@ -17,7 +17,7 @@ struct SeasonTests {
 
     @Test("in processes of its own, killed and with answers lost: never too many channels, and none left")
     func short() async throws {
-        let line = "--matches 30 --seconds 6 --lead 4 --linger 1 --pace 2500 --skip 90 --patience 240 --seed 5"
+        let line = "--matches 30 --seconds 6 --lead 4 --linger 1 --pace 4000 --skip 90 --patience 240 --seed 5"
         let workplace = try Workplace(in: ProcessInfo.processInfo.environment["TMPDIR"], name: "touchline-season")
         let report: Report
         do {

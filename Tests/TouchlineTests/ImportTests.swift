@@ -166,6 +166,12 @@ struct FixtureImportTests {
             let event: JSONOutput = ["id": "1", "content_state": ["home": 1, "away": 0]]
             _ = try await stage.admin.send("POST", "/v1/matches/s%2F5/events", event)
             #expect(try await sum(season.filter { $0.match == "s/5" }, importer).text.contains("1 as they were"))
+            // That it was scheduled is true of it still, also when something else differs.
+            var scheduled = season.filter { ["s/5", "s/6"].contains($0.match) }
+            for index in scheduled.indices { scheduled[index].members.append(("status", "scheduled")) }
+            #expect(try await sum(scheduled, importer).text == "2 fixtures: 0 new, 0 changed, 2 as they were")
+            scheduled[0].members.removeAll { $0.name == "topics" }
+            #expect(try await sum(scheduled, importer).text.contains("0 new, 1 changed, 1 as they were"))
             var feed = importer
             feed = FixtureImport(api: stage.feed, bundle: feed.bundle)
             let refused = await #expect(throws: Failure.self) { try await sum(Self.season(61), feed) }

@@ -32,9 +32,10 @@ struct FixtureImport: Sendable {
                 switch name {
                 case "kickoff_at":
                     guard time(wanted) == time(found) else { return false }
-                case "content_state", "status":
-                    if wanted == nil || name == "content_state" && hasBegun { continue }
-                    guard says(wanted, found) else { return false }
+                case "content_state":
+                    guard wanted == nil || hasBegun || says(wanted, found) else { return false }
+                case "status":
+                    guard wanted == nil || says(wanted, found) else { return false }
                 case "topics":
                     guard says(wanted, found) || (wanted == nil && found?.rawJSON.text == "[]") else { return false }
                 case "start":
@@ -44,6 +45,16 @@ struct FixtureImport: Sendable {
                 }
             }
             return true
+        }
+
+        /// What is left of `fixture` to be told: a match that is live or over was scheduled, and a file need not know.
+        func news(of fixture: Fixture) -> Fixture {
+            guard ["\"live\"", "\"ended\""].contains(json.member("status")?.rawJSON.text ?? ""),
+                fixture.value("status")?.text == "\"scheduled\""
+            else { return fixture }
+            var fixture = fixture
+            fixture.members.removeAll { $0.name == "status" }
+            return fixture
         }
 
         private func says(_ wanted: JSONValue?, _ found: JSONValue?, isStart: Bool = false) -> Bool {
@@ -101,6 +112,7 @@ struct FixtureImport: Sendable {
     private struct Put: Decodable { let warnings: [String]? }
 
     private func put(_ fixture: Fixture, _ known: Known?) async throws(Failure) -> Outcome {
+        let fixture = known?.news(of: fixture) ?? fixture
         if let known, known.isAlready(fixture) { return .unchanged }
         if isDry { return known == nil ? .created(warnings: []) : .changed(warnings: []) }
         guard !Task.isCancelled else { throw Failure(.failed, "the import was ended") }
