@@ -19,6 +19,7 @@ extension Command {
         example: "loadtest starts --rounds 10",
         examples: [
             .init("a far APNs", "loadtest starts --rtt 60 --kills 4"),
+            .init("stopped past its claim, and alive", "loadtest starts --stop --services 2"),
             .init("no kills", "loadtest starts --kills 0"),
         ],
         run: { invocation throws(Failure) in

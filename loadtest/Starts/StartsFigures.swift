@@ -54,7 +54,7 @@ struct StartsTable {
             .map { "\($0.value.grouped) \($0.key.replacing("_", with: " "))" }
         var lines = [
             row("seed", "\(starts.seed), \(starts.rounds.count) rounds, \(sum.seconds.text(1)) s of starting"),
-            row("kill -9", "\(sum.kills.count) in the middle"),
+            row(report.settings["faults"] == .text("stop") ? "SIGSTOP" : "kill -9", "\(sum.kills.count) in the middle"),
             row("wanted", "\(sum.wanted.grouped) starts"),
             row("the service", states.joined(separator: ", ")),
             row("unknown", "\((sum.states["unknown"] ?? 0).grouped), of them \(sum.unknown_arrived.grouped) arrived"),

@@ -95,9 +95,14 @@ struct StartsRun {
             guard let recorded = try await reach(mark, of: devices.match) else { break }
             // Anywhere in a page's life.
             try? await Task.sleep(for: .microseconds(dice.number(in: 0...20_000)))
+            round.kills.append(recorded)
+            if options.stops {
+                // Another one takes over half a minute later, and it goes on where it was.
+                await stage.fleet.stop(dice.number(in: 0...options.services - 1), for: .seconds(40))
+                continue
+            }
             let victims = await stage.fleet.running.map(\.number)
             for victim in victims { await stage.fleet.kill(victim) }
-            round.kills.append(recorded)
             for victim in victims { try await stage.fleet.start(victim) }
         }
         try await finish(devices.match)
