@@ -34,6 +34,8 @@ package struct StartContent: Sendable {
     package let mode: ChannelMode
     /// Whether the app reaches phones by update tokens at all.
     package let usesTokens: Bool
+    /// A channel of the match is being made, and the pass has not waited for it for two minutes yet.
+    package let awaitsChannel: Bool
 }
 
 /// What became of a recorded start.
@@ -132,6 +134,18 @@ extension Store {
                     """,
                     pass.key
                 ),
+                PGStatement(
+                    // A housekeeper's claim puts its time off a quarter of a minute.
+                    """
+                    SELECT p.began_at > now() - interval '2 minutes' AND EXISTS (
+                        SELECT FROM channels c
+                        WHERE (c.tenant_id, c.match_id, c.environment) = (p.tenant_id, p.match_id, p.environment)
+                          AND c.state = 'pending'
+                          AND (c.creating_at IS NOT NULL OR c.next_at <= now() + interval '20 seconds'))
+                    FROM start_passes p WHERE p.tenant_id = $1 AND p.match_id = $2 AND p.environment = $3
+                    """,
+                    pass.key
+                ),
             ],
             by: deadline
         )
@@ -142,7 +156,8 @@ extension Store {
                 alert: row.json(2),
                 channels: results[1].map { ChannelRecord($0) },
                 mode: row.value(3),
-                usesTokens: row.bool(4)
+                usesTokens: row.bool(4),
+                awaitsChannel: results[2].first?.bool(0) ?? false
             )
         }
     }

@@ -85,6 +85,10 @@ struct StartRunner {
                 let content = try await context.store.startContent(of: pass, by: context.storeDeadline),
                 !read.isBlocked(for: .tokens)
             else { return try await release(after: .seconds(30)) }
+            // A phone that can listen on a channel keeps what it is started with: it is worth a moment.
+            if content.awaitsChannel, read.app?.channelsStopped == nil {
+                return try await release(after: .milliseconds(250))
+            }
             let state: MatchState
             switch try await context.stamped(read) {
             case .stamped(let stamped): state = stamped

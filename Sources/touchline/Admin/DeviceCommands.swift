@@ -54,37 +54,44 @@ extension Command {
     ]
 
     static let starts: [Command] = [
-        AdminCommand.one(
+        Command(
             "match start",
             "start a match on its followers' phones now, before the app's start_lead",
             arguments: [match],
             options: [
                 Option("--title", "TEXT", "with --body: what the phones say; else what the match has"),
-                Option("--body", "TEXT", "with --title"),
-            ],
+                Option("--body", "TEXT", "with --title"), APIOptions.json,
+            ] + APIOptions.all,
+            details: """
+                Its channel is made first, if it has none yet: phones that can listen on it are started with it. `match starts` \
+                says what became of them.
+                """,
             example: "touchline match start final --title 'Spain – Argentina' --body 'Kick-off'"
         ) { invocation throws(Failure) in
             let alert = try alert(invocation, title: "--title", body: "--body")
-            return .init(
-                method: "POST",
-                path: AdminCommand.path("matches", invocation.words[0], "starts"),
-                body: alert.map { ["alert": $0] }
+            let answer = try await APIOptions.client(invocation).send(
+                "POST",
+                AdminCommand.path("matches", invocation.words[0], "starts"),
+                alert.map { ["alert": $0] }
             )
+            try AnswerView(invocation).list(answer, startColumns, list: "starts")
         },
         AdminCommand.list(
             "match starts",
             "what became of a match's starts; UNKNOWN ones are in doubt and never sent again",
             arguments: [match],
-            columns: [
-                .init("ENVIRONMENT", "environment"), .init("STATE", "state"), .init("WAIT", "waiting"),
-                .init("SENDING", "sending"), .init("TAKEN", "accepted"), .init("UNKNOWN", "unknown"),
-                .init("REFUSED", "refused"), .init("GIVEN UP", "given_up"), .init("JOINED", "joined"),
-            ],
+            columns: startColumns,
             items: "starts",
             whenEmpty: "it starts nobody: it has no start.alert, or its kick-off went by",
             isPaged: false,
             example: "touchline match starts final"
         ) { invocation in AdminCommand.path("matches", invocation.words[0], "starts") },
+    ]
+
+    private static let startColumns: [AnswerView.Column] = [
+        .init("ENVIRONMENT", "environment"), .init("STATE", "state"), .init("WAIT", "waiting"),
+        .init("SENDING", "sending"), .init("TAKEN", "accepted"), .init("UNKNOWN", "unknown"),
+        .init("REFUSED", "refused"), .init("GIVEN UP", "given_up"), .init("JOINED", "joined"),
     ]
 
     /// An alert of two options that go together; nil: neither is there.

@@ -90,6 +90,61 @@ struct KickOffTests {
         }
     }
 
+    /// The bodies of starts that went to phones 1 and 2, which support channels.
+    private func channelStarts(_ engine: EngineFixture) async -> [String] {
+        await engine.simulator.requests().filter { request in
+            (1...2).contains { request.path.hasSuffix(TestTokens.token($0)) }
+        }.map { String(decoding: $0.body, as: UTF8.self) }
+    }
+
+    @Test("a match that comes within its lead waits for its channel, which is asked for at the same moment")
+    func waitsForChannel() async throws {
+        try await EngineFixture.run(.starts(channels: "single", dispatches: true)) { engine in
+            let admin = try await engine.admin()
+            try await putDevices(admin, engine)
+            try await engine.simulator.setFaults(
+                #"{"rules":[{"on":{"route":"manage"},"do":{"delay_ms":700}}]}"#
+            )
+            _ = try await admin.json("PUT", "/v1/matches/final", try await engine.matchBody(inMinutes: 5), 200)
+            try await engine.until("SELECT state = 'done' FROM start_passes")
+            let channel = try #require(try await engine.value("SELECT channel_id FROM channels"))
+            let bodies = await channelStarts(engine)
+            #expect(bodies.count == 2)
+            #expect(bodies.allSatisfy { $0.contains(#""input-push-channel":"\#(channel)""#) })
+        }
+    }
+
+    @Test(
+        "on command long before the lead the channel is made first; one that does not come is not waited for for ever"
+    )
+    func makesChannel() async throws {
+        try await EngineFixture.run(.starts(channels: "single", dispatches: true)) { engine in
+            let admin = try await engine.admin()
+            try await putDevices(admin, engine)
+            try await engine.simulator.setFaults(
+                #"{"rules":[{"on":{"route":"manage"},"do":{"status":503,"reason":"ServiceUnavailable","retry_after":"1"}}]}"#
+            )
+            let body = try await engine.matchBody(inMinutes: 6_000, #","content_state":{"home":0}"#)
+            _ = try await admin.json("PUT", "/v1/matches/later", body, 201)
+            #expect(
+                try await engine.value(
+                    "SELECT next_at > now() + interval '1 day' FROM channels WHERE match_id = 'later'"
+                ) == "t"
+            )
+            _ = try await admin.json("POST", "/v1/matches/later/starts", 200)
+            try await engine.until("SELECT began_at IS NOT NULL FROM start_passes")
+            try await engine.until("SELECT last_error IS NOT NULL FROM channels WHERE match_id = 'later'")
+            #expect(await channelStarts(engine).isEmpty)
+            _ = try await engine.store.owner(
+                by: EngineFixture.soon,
+                "UPDATE start_passes SET began_at = began_at - interval '3 minutes'"
+            )
+            try await engine.until("SELECT state = 'done' FROM start_passes")
+            let bodies = await channelStarts(engine)
+            #expect(bodies.count == 2 && bodies.allSatisfy { $0.contains(#""input-push-token":1"#) })
+        }
+    }
+
     @Test("at the match's own lead, and at the app's as it is now: another lead, or an app that came later")
     func leads() async throws {
         var options = EngineFixture.Options.starts()
