@@ -171,7 +171,7 @@ extension Store {
     }
 
     /// Match, then activities and claims of stragglers: `$1` to `$4`.
-    private static func claims(_ stragglers: [ClaimedStraggler], of match: MatchKey) -> [PGValue] {
+    static func claims(_ stragglers: [ClaimedStraggler], of match: MatchKey) -> [PGValue] {
         match.parameters + [
             .textArray(stragglers.map(\.activity.text)), .timestampArray(stragglers.map(\.claimedUntil)),
         ]

@@ -63,7 +63,7 @@ extension Store {
     /// Reads a match, and what decides about claimed stragglers of it, as of the match's stamp.
     ///
     /// - Returns: nil if the match is not there, or was stamped between the two reads. Stragglers without a row have
-    ///   nothing to be sent to any more.
+    ///   nothing to be sent to any more, or are another claim's, since their phone has registered again.
     package func readStragglers(
         _ claimed: [ClaimedStraggler],
         of match: MatchKey,
@@ -75,7 +75,7 @@ extension Store {
                 MatchState.statement(match, environment),
                 PGStatement(
                     Self.stragglerRowsSQL,
-                    match.parameters + [.textArray(claimed.map(\.activity.text)), .text(environment.rawValue)]
+                    Self.claims(claimed, of: match) + [.text(environment.rawValue)]
                 ),
             ],
             by: deadline
@@ -101,15 +101,16 @@ extension Store {
                a.registered_at < now() - interval '8 hours', (SELECT stamped_version FROM m),
                s.version, s.urgent, s.alert_version, s.attempts, t.urgent_at, t.routine_at,
                coalesce(t.reached_version >= (SELECT version FROM m), false), coalesce(t.lease_until > now(), false)
-        FROM unnest($3::text[]) AS d (activity)
+        FROM unnest($3::text[], $4::timestamptz[]) AS d (activity, claimed_until)
         CROSS JOIN LATERAL (\(activity("d.activity"))) a
-        CROSS JOIN LATERAL (
+        JOIN LATERAL (
             SELECT * FROM stragglers WHERE tenant_id = $1 AND match_id = $2 AND activity = d.activity LIMIT 1) s
+            ON s.due_at = d.claimed_until
         LEFT JOIN targets t ON (t.tenant_id, t.match_id, t.kind, t.environment, t.cadence, t.shard)
             = ($1, $2, 'tokens', a.environment, a.cadence, a.shard)
         LEFT JOIN targets o ON (o.tenant_id, o.match_id, o.kind, o.environment, o.cadence, o.shard)
             = ($1, $2, 'tokens', a.environment, s.doubt_cadence, s.doubt_shard)
-        WHERE a.refused_reason IS NULL AND a.environment = $4
+        WHERE a.refused_reason IS NULL AND a.environment = $5
         """
 
     /// One row of the match `$1`, `$2`: its versions, and what their stamps have seen. To be `m`.

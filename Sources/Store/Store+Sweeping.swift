@@ -392,7 +392,9 @@ extension Store {
         if !result.dead.isEmpty { statements.append(removeDead(result.dead, of: match)) }
         if !result.refused.isEmpty { statements.append(setAside(result.refused, of: match)) }
         if let alerted = result.alerted, !alerted.activities.isEmpty { statements.append(notAlertedAgain(alerted)) }
-        statements += result.handedOver.map { $0.statement(epoch: epoch) }
+        for handed in result.handedOver {
+            statements += [handed.statement(epoch: epoch)] + (handed.takenFromEnd.map { [$0] } ?? [])
+        }
         return statements
     }
 

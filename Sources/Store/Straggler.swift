@@ -50,6 +50,27 @@ package struct HandedOver: Sendable {
     }
 }
 
+extension HandedOver {
+    /// The end may have got its stamp while the page was under way: then its sweep is to leave these rows alone, so that it does
+    /// not overtake the alert that they lack. The sweep reads them again only behind this.
+    var takenFromEnd: PGStatement? {
+        guard alertVersion > 0 else { return nil }
+        return PGStatement(
+            """
+            UPDATE activities SET registered_xid = pg_current_xact_id() WHERE ctid = ANY (ARRAY(
+                SELECT a.ctid FROM unnest($3::text[]) AS d (activity)
+                CROSS JOIN LATERAL (\(Store.activity("d.activity", isLocked: true))) a
+                WHERE EXISTS (SELECT FROM matches m WHERE m.tenant_id = $1 AND m.match_id = $2
+                    AND m.version = m.end_version AND m.version = m.stamped_version AND m.version > $4
+                    AND m.alert IS NOT NULL AND m.alert_version = $5 AND m.alert_expires_at > clock_timestamp())))
+            """,
+            target.match.parameters + [
+                .textArray(stragglers.map(\.activity.text)), .int(version), .int(alertVersion),
+            ]
+        )
+    }
+}
+
 /// A straggler that this process has claimed.
 package struct ClaimedStraggler: Sendable {
     package let match: MatchKey

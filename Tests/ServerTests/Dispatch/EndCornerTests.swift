@@ -80,6 +80,20 @@ struct EndCornerTests {
         }
     }
 
+    @Test("a phone whose push with the alert fails after the end has come gets the alert with its end, once")
+    func failsBehindTheEnd() async throws {
+        try await afterGoal([Self.slow(skip: 0), Self.later(after: 1)].joined(separator: ",")) { engine in
+            try await engine.untilPushed(19)
+            try await engine.untilPushing(1)
+            _ = try await engine.value("SELECT touchline_end('t_acme', 'final')::text")
+            try await engine.stamp()
+            engine.bell.ring()
+        } expect: { pushes in
+            #expect(pushes.map(\.event) == ["end"])
+            #expect(pushes.map(\.alert) == ["Goal!"])
+        }
+    }
+
     @Test("a phone that registers again while it is being sent to gets its end, and the alert once")
     func registersAgain() async throws {
         try await afterGoal(Self.slow(skip: 0)) { engine in

@@ -32,6 +32,28 @@ struct ActivityStoreTests {
         #expect(try await claim(match).isEmpty)
     }
 
+    @Test("a phone that registers again is another claim's: who had claimed it before sends nothing")
+    func claimedAgain() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.event("1")
+        try await match.register([try match.registration("a"), try match.registration("b")])
+        let first = try await claim(match)
+        try await match.register([try match.registration("a")])
+        let second = try await claim(match)
+        #expect(second.map(\.activity.text) == ["a"])
+        func rows(_ claimed: [ClaimedStraggler]) async throws -> Set<String> {
+            let read = try await match.store.readStragglers(
+                claimed,
+                of: match.key,
+                in: .production,
+                by: SendingFixture.soon
+            )
+            return Set(try #require(read).rows.keys.map(\.text))
+        }
+        #expect(try await rows(first) == ["b"])
+        #expect(try await rows(second) == ["a"])
+    }
+
     @Test("an unknown match and an environment without an app are told apart")
     func refusals() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store())
