@@ -1,5 +1,6 @@
 internal import Core
 internal import Executables
+import FoundationEssentials
 
 /// The rules of the simulator that hold just now: those of faults, and the tokens that are no more.
 actor ScriptedFaults {
@@ -15,7 +16,12 @@ actor ScriptedFaults {
 
         fileprivate var answer: JSONOutput {
             switch self {
-            case .unregistered: ["status": 410, "reason": "Unregistered"]
+            // As of now: an answer that is held up must not take the token from who has registered it since.
+            case .unregistered:
+                [
+                    "status": 410, "reason": "Unregistered",
+                    "timestamp": .int(Int(Date.now.timeIntervalSince1970 * 1000)),
+                ]
             case .badDeviceToken: ["status": 400, "reason": "BadDeviceToken"]
             }
         }
