@@ -7,6 +7,8 @@ package struct StragglerReport: Sendable {
     package let version: Int64
     package let priority: Int
     package let isDowngraded: Bool
+    /// The alert that went with it, by its version; 0: none.
+    package var alertVersion: Int64 = 0
     /// When the version's event was accepted.
     package let acceptedAt: Moment
     package let firstPushAt: Moment
@@ -39,12 +41,24 @@ package struct StragglerReport: Sendable {
 // Writing what became of stragglers. Each is counted once, in the transaction that ends it, if it is still ours.
 extension Store {
     /// Writes what became of claimed stragglers of one match.
+    ///
+    /// - Parameters:
+    ///   - match: Whose.
+    ///   - report: What became of them.
+    ///   - deadline: For the round trip.
+    /// - Returns: Whether some are due again, since their phones have registered again meanwhile.
+    /// - Throws: ``StoreError``.
+    @discardableResult
     package func finishStragglers(
         of match: MatchKey,
         _ report: StragglerReport,
         by deadline: ContinuousClock.Instant
-    ) async throws(StoreError) {
-        var statements: [PGStatement] = []
+    ) async throws(StoreError) -> Bool {
+        var fates = report.ends.flatMap { end, stragglers in
+            stragglers.map { ($0, isAccepted: end == .accepted, delay: Duration.zero) }
+        }
+        fates += report.retries.map { ($0.straggler, isAccepted: false, delay: $0.delay) }
+        var statements = fates.isEmpty ? [] : [Self.wantAgain(fates, of: match, alertVersion: report.alertVersion)]
         for (end, stragglers) in report.ends.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             statements.append(Self.end(stragglers, as: end, of: match, report))
         }
@@ -58,14 +72,47 @@ extension Store {
                     """
                     DELETE FROM activities WHERE ctid = ANY (ARRAY(
                         SELECT a.ctid FROM unnest($3::text[]) AS d (activity)
-                        CROSS JOIN LATERAL (\(Self.activity("d.activity", isLocked: true))) a))
+                        CROSS JOIN LATERAL (\(Self.activity("d.activity", isLocked: true))) a
+                        WHERE NOT EXISTS (SELECT FROM stragglers s
+                            WHERE (s.tenant_id, s.match_id, s.activity) = ($1, $2, d.activity))))
                     """,
                     match.parameters + [.textArray(report.ended.map(\.text))]
                 )
             )
         }
-        guard !statements.isEmpty else { return }
-        _ = try await pipeline(statements, by: deadline)
+        guard !statements.isEmpty else { return false }
+        let results = try await pipeline(statements, by: deadline)
+        return !fates.isEmpty && results[0].affectedRows > 0
+    }
+
+    /// Makes due again whose phone has registered again while it was being sent to: without the alert, if that was brought.
+    /// What follows finds them no longer claimed.
+    private static func wantAgain(
+        _ fates: [(straggler: ClaimedStraggler, isAccepted: Bool, delay: Duration)],
+        of match: MatchKey,
+        alertVersion: Int64
+    ) -> PGStatement {
+        PGStatement(
+            """
+            WITH again AS MATERIALIZED (
+                SELECT s.place, d.is_accepted, d.delay
+                FROM unnest($3::text[], $4::timestamptz[], $5::boolean[], $6::bigint[])
+                    AS d (activity, claimed_until, is_accepted, delay)
+                CROSS JOIN LATERAL (
+                    SELECT ctid AS place, due_at, is_wanted_again FROM stragglers
+                    WHERE tenant_id = $1 AND match_id = $2 AND activity = d.activity LIMIT 1 FOR UPDATE) s
+                WHERE s.due_at = d.claimed_until AND s.is_wanted_again
+            )
+            UPDATE stragglers s SET is_sending = false, is_wanted_again = false,
+                due_at = clock_timestamp() + make_interval(secs => again.delay / 1000.0),
+                alert_version = CASE WHEN again.is_accepted AND s.alert_version <= $7 THEN 0 ELSE s.alert_version END
+            FROM again WHERE s.ctid = again.place
+            """,
+            claims(fates.map(\.straggler), of: match) + [
+                .boolArray(fates.map(\.isAccepted)), .int8Array(fates.map(\.delay.wholeMilliseconds)),
+                .int(alertVersion),
+            ]
+        )
     }
 
     /// Ends stragglers that need no push of their own: a sweep brings the version, or nobody is there.
@@ -98,6 +145,8 @@ extension Store {
             )
         }
         guard !statements.isEmpty else { return }
+        let fates = ends.values.joined().map { ($0, isAccepted: false, delay: Duration.zero) }
+        statements.insert(Self.wantAgain(fates, of: match, alertVersion: 0), at: 0)
         if let merged = ends[.merged], !merged.isEmpty {
             statements.append(Self.waitForEnd(merged, of: match, past: version))
         }
@@ -134,7 +183,8 @@ extension Store {
     ) async throws(StoreError) {
         _ = try await query(
             """
-            UPDATE stragglers SET due_at = clock_timestamp() + make_interval(secs => $5) WHERE ctid = ANY (ARRAY(
+            UPDATE stragglers SET due_at = clock_timestamp() + make_interval(secs => $5), is_sending = false,
+                is_wanted_again = false WHERE ctid = ANY (ARRAY(
                 \(Self.claimedSQL(where: "s.due_at = d.claimed_until"))))
             """,
             Self.claims(stragglers, of: match) + [.seconds(delay)],
@@ -246,7 +296,7 @@ extension Store {
                 WHERE s.due_at = d.claimed_until
             ), again AS (
                 UPDATE stragglers s SET version = $5, is_handed = s.is_handed AND s.version = $5,
-                    attempts = old.attempts, doubt_row = NULL,
+                    attempts = old.attempts, doubt_row = NULL, is_sending = false, is_wanted_again = false,
                     alert_version = CASE WHEN old.carries_alert THEN s.alert_version ELSE 0 END,
                     due_at = clock_timestamp() + make_interval(secs => old.delay / 1000.0)
                 FROM old WHERE s.ctid = old.place

@@ -21,7 +21,8 @@ extension Store {
                         SELECT tenant_id, match_id, activity FROM stragglers WHERE due_at <= now()
                         ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
                     )
-                    UPDATE stragglers s SET due_at = now() + make_interval(secs => $2)
+                    UPDATE stragglers s SET due_at = now() + make_interval(secs => $2), is_sending = true,
+                        is_wanted_again = false
                     FROM due d WHERE (s.tenant_id, s.match_id, s.activity) = (d.tenant_id, d.match_id, d.activity)
                     RETURNING s.tenant_id, s.match_id, s.activity, s.environment, s.cadence, s.shard, s.version,
                         s.urgent, s.alert_version, s.attempts, s.due_at, s.is_handed

@@ -165,6 +165,7 @@ struct StragglerRunner {
             firstPushAt: state.now,
             lastPushAt: state.now + took
         )
+        if group.carriesAlert { report.alertVersion = state.head.alertVersion }
         var stopped: [ClaimedStraggler] = []
         for (recipient, outcome) in zip(recipients, outcomes) {
             let straggler = recipient.straggler
@@ -188,7 +189,9 @@ struct StragglerRunner {
         }
         report.result = page.result
         try await stopIfNeeded(&page, of: state)
-        try await context.store.finishStragglers(of: state.key, report, by: context.storeDeadline)
+        if try await context.store.finishStragglers(of: state.key, report, by: context.storeDeadline) {
+            context.bell.stragglers.signal()
+        }
         if !stopped.isEmpty { try await postpone(stopped, for: .seconds(60)) }
     }
 

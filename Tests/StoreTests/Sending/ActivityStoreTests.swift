@@ -32,26 +32,47 @@ struct ActivityStoreTests {
         #expect(try await claim(match).isEmpty)
     }
 
-    @Test("a phone that registers again is another claim's: who had claimed it before sends nothing")
-    func claimedAgain() async throws {
+    @Test("a phone that registers again while it is being sent to is due behind that, once, with what it still lacks")
+    func registersWhileSending() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store())
         try await match.event("1")
         try await match.register([try match.registration("a"), try match.registration("b")])
+        _ = try await match.value("UPDATE stragglers SET alert_version = 1")
         let first = try await claim(match)
-        try await match.register([try match.registration("a")])
+        try await match.register([try match.registration("a", token: "aa")])
+        #expect(try await claim(match).isEmpty)
+        let read = try #require(
+            try await match.store.readStragglers(first, of: match.key, in: .production, by: SendingFixture.soon)
+        )
+        #expect(Set(read.rows.keys.map(\.text)) == ["a", "b"])
+        var report = SendingFixture.report(version: 1)
+        report.alertVersion = 1
+        report.ends[.accepted] = first
+        #expect(try await match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon))
         let second = try await claim(match)
         #expect(second.map(\.activity.text) == ["a"])
-        func rows(_ claimed: [ClaimedStraggler]) async throws -> Set<String> {
-            let read = try await match.store.readStragglers(
-                claimed,
-                of: match.key,
-                in: .production,
-                by: SendingFixture.soon
-            )
-            return Set(try #require(read).rows.keys.map(\.text))
-        }
-        #expect(try await rows(first) == ["b"])
-        #expect(try await rows(second) == ["a"])
+        #expect(second.map(\.alertVersion) == [0])
+        report.ends[.accepted] = second
+        #expect(try await !match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon))
+        #expect(try await match.value("SELECT count(*) FROM stragglers") == "0")
+        #expect(try await match.store.sumsOff(limit: 10, by: SendingFixture.soon) == [])
+    }
+
+    @Test("what fails meanwhile is tried again no sooner than it may, with its alert")
+    func registersWhileFailing() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.event("1")
+        try await match.register([try match.registration("a")])
+        _ = try await match.value("UPDATE stragglers SET alert_version = 1")
+        let claimed = try await claim(match)
+        try await match.register([try match.registration("a")])
+        var report = SendingFixture.report(version: 1)
+        report.alertVersion = 1
+        report.retries = [(claimed[0], attempts: 1, carriesAlert: true, delay: .seconds(30))]
+        #expect(try await match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon))
+        #expect(try await claim(match).isEmpty)
+        let isLater = "SELECT (alert_version = 1 AND due_at > now() + interval '20 s')::text FROM stragglers"
+        #expect(try await match.value(isLater) == "true")
     }
 
     @Test("an unknown match and an environment without an app are told apart")
