@@ -45,7 +45,8 @@ struct ExampleRunTests {
             """#,
             "fixtures.csv": "match,kickoff_at,content_state.home,content_state.away\ncup-1,2031-08-22T14:00:00Z,0,0\n",
             "season.jsonl":
-                #"{"match":"cup-2","kickoff_at":"2031-08-22T14:00:00Z","content_state":{"home":0,"away":0}}"#,
+                #"{"match":"cup-2","type":"MatchAttributes","kickoff_at":"2031-08-22T14:00:00Z","#
+                + #""content_state":{"home":0,"away":0}}"#,
             "events.jsonl": #"{"match":"final","id":"line-1","content_state":{"home":0,"away":0}}"#,
             "goal.json": #"{"id":"1","importance":"key","content_state":{"home":1,"away":1}}"#,
         ]

@@ -56,6 +56,25 @@ struct FixtureFileTests {
         #expect(ShownJSON().shows(found, for: wanted) == isSame)
     }
 
+    @Test("is held against the contracts of its types before anything is done")
+    func contracts() throws {
+        let types = try JSONScanner.decode(
+            Array(#"[{"type":"S","content_state":{"home":"int","at":"date?"},"attributes":{"name":"string"}}]"#.utf8)
+        )
+        guard case .array(let items) = types.content else { throw Failure(.failed, "no list") }
+        let contracts = FixtureContracts(items, of: "b")
+        func check(_ members: String) throws -> [String] {
+            let file = read(#"{"match":"a","bundle":"b","kickoff_at":"2026-08-22T14:00:00Z",\#(members)}"#)
+            return try contracts.check(try #require(file.fixtures.first))
+        }
+        #expect(try check(#""type":"S","content_state":{"home":0,"x":1}"#) == ["unknown_key:content_state.x"])
+        #expect(try check(#""type":"T","content_state":{"home":"0"}"#) == ["type_without_contract"])
+        let failure = #expect(throws: Failure.self) { _ = try check(#""type":"S","content_state":{"home":"0"}"#) }
+        #expect(failure?.code == "contract_violation" && failure?.message.contains("content_state.home") == true)
+        #expect(throws: Failure.self) { _ = try check(#""type":"S","content_state":{"home":0},"attributes":{}"#) }
+        #expect(throws: Failure.self) { _ = try check(#""type":"S","content_state":{"home":0,"at":1784487600}"#) }
+    }
+
     @Test("says the same of a start as the service, which spells localised alerts as Apple does")
     func saysTheSameStart() throws {
         let wanted = #"{"alert": {"title": {"loc_key": "t", "loc_args": ["a"]}, "expires_after": 60}, "lead": 60}"#
@@ -148,7 +167,9 @@ struct FixtureImportTests {
             var dry = importer
             dry.isDry = true
             let season = Self.season(60)
-            #expect(try await sum(season, dry).text.contains("60 new, 0 changed, 0 as they were (nothing was done)"))
+            let first60 = try await sum(season, dry)
+            #expect(first60.text.contains("60 new, 0 changed, 0 as they were (nothing was done)"))
+            #expect(first60.text.contains("warning: type_without_contract (60 fixtures)"))
             let first = try await sum(season, importer)
             #expect(first.text.contains("60 new, 0 changed, 0 as they were"))
             #expect(first.text.contains("warning: type_without_contract (60 fixtures)"))

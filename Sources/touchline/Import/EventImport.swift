@@ -101,7 +101,8 @@ enum EventLines {
         }
         let refused = answers.count { $0.status == nil }
         let rest = [known > 0 ? "\(known) known already" : nil, refused > 0 ? "\(refused) refused" : nil]
-        return "\(answers.count) events: " + (kinds + rest.compactMap(\.self)).joined(separator: ", ")
+        return "\(answers.count) \(answers.count == 1 ? "event" : "events"): "
+            + (kinds + rest.compactMap(\.self)).joined(separator: ", ")
     }
 
     /// Names what was refused, and says what became of all.
@@ -120,7 +121,7 @@ enum EventLines {
         guard refused.isEmpty else {
             throw Failure(
                 .failed,
-                "\(refused.count) of \(answers.count) events were refused",
+                "\(refused.count) of \(answers.count) events \(refused.count == 1 ? "was" : "were") refused",
                 hint: "Mend those lines and post the file again: what was accepted stays as it is."
             )
         }

@@ -18,6 +18,9 @@ struct Fixture: Sendable {
 
     func value(_ name: String) -> JSONOutput? { members.first { $0.name == name }?.value }
 
+    /// A member that is a text.
+    func text(_ name: String) -> String? { value(name)?.asText }
+
     var body: JSONOutput { .object(members) }
 
     /// The members that a body may have, `match` beside them.

@@ -76,7 +76,9 @@ struct FixtureImport: Sendable {
         _ fixtures: [Fixture],
         progress: @escaping @Sendable (Int) -> Void
     ) async throws(Failure) -> [Outcome] {
-        let known = try await known()
+        let bundles = Set(fixtures.compactMap { $0.text("bundle") } + [bundle])
+        let known = try await matches(of: bundles)
+        let contracts = isDry ? try await FixtureContracts(of: bundles, api) : nil
         let slots = Slots(callsAtOnce)
         let result = await withTaskGroup(of: (Int, Result<Outcome, Failure>).self) {
             group -> Result<[Outcome], Failure> in
@@ -84,7 +86,7 @@ struct FixtureImport: Sendable {
                 group.addTask {
                     do throws(Failure) {
                         let outcome = try await slots.run { () async throws(Failure) in
-                            try await put(fixture, known[fixture.match])
+                            try await put(fixture, known[fixture.match], contracts)
                         }
                         return (index, .success(outcome))
                     } catch {
@@ -111,10 +113,21 @@ struct FixtureImport: Sendable {
 
     private struct Put: Decodable { let warnings: [String]? }
 
-    private func put(_ fixture: Fixture, _ known: Known?) async throws(Failure) -> Outcome {
+    private func put(
+        _ fixture: Fixture,
+        _ known: Known?,
+        _ contracts: FixtureContracts?
+    ) async throws(Failure) -> Outcome {
         let fixture = known?.news(of: fixture) ?? fixture
         if let known, known.isAlready(fixture) { return .unchanged }
-        if isDry { return known == nil ? .created(warnings: []) : .changed(warnings: []) }
+        if let contracts {
+            do throws(Failure) {
+                let warnings = try contracts.check(fixture)
+                return known == nil ? .created(warnings: warnings) : .changed(warnings: warnings)
+            } catch {
+                return .refused(error)
+            }
+        }
         guard !Task.isCancelled else { throw Failure(.failed, "the import was ended") }
         do throws(Failure) {
             let path = AdminCommand.path("matches", fixture.match)
@@ -128,8 +141,14 @@ struct FixtureImport: Sendable {
         }
     }
 
-    /// The bundle's matches by id.
-    private func known() async throws(Failure) -> [String: Known] {
+    private func matches(of bundles: Set<String>) async throws(Failure) -> [String: Known] {
+        var known: [String: Known] = [:]
+        for bundle in bundles { known.merge(try await matches(of: bundle)) { $1 } }
+        return known
+    }
+
+    /// A bundle's matches by id.
+    private func matches(of bundle: String) async throws(Failure) -> [String: Known] {
         var known: [String: Known] = [:]
         var after: String?
         repeat {

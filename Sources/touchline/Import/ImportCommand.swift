@@ -98,7 +98,10 @@ struct ImportReport: Sendable {
         }
         Terminal.print(asJSON ? json.text : text)
         guard refused.isEmpty else {
-            throw Failure(.failed, "\(refused.count) of \(fixtures.count) fixtures were refused")
+            throw Failure(
+                .failed,
+                "\(refused.count) of \(fixtures.count) fixtures \(refused.count == 1 ? "was" : "were") refused"
+            )
         }
     }
 
@@ -107,8 +110,10 @@ struct ImportReport: Sendable {
         let would = isDry ? " (nothing was done)" : ""
         let others = refused.isEmpty ? "" : ", \(refused.count) refused"
         let sum = "\(created) new, \(changed) changed, \(unchanged) as they were\(others)\(would)"
-        let warnings = warnings.map { "warning: \($0.name) (\($0.count) fixtures)" }
-        return (["\(fixtures.count) fixtures: \(sum)"] + warnings).joined(separator: "\n")
+        let warnings = warnings.map { "warning: \($0.name) (\($0.count) \($0.count == 1 ? "fixture" : "fixtures"))" }
+        return (["\(fixtures.count) \(fixtures.count == 1 ? "fixture" : "fixtures"): \(sum)"] + warnings).joined(
+            separator: "\n"
+        )
     }
 
     var json: JSONOutput {
