@@ -78,17 +78,6 @@ extension Store {
                     """,
                     match.parameters
                 ),
-                PGStatement(
-                    // Phones that can listen on its channel are to be started with it.
-                    """
-                    UPDATE channels c SET next_at = now(), attempts = 1 FROM matches m
-                    WHERE c.tenant_id = $1 AND c.match_id = $2 AND c.state = 'pending' AND c.creating_at IS NULL
-                      AND c.next_at > now() AND (m.tenant_id, m.match_id) = (c.tenant_id, c.match_id)
-                      AND m.start_alert IS NOT NULL AND m.deleted_at IS NULL AND m.end_requested_at IS NULL
-                      AND m.end_version IS NULL AND m.status IN ('scheduled', 'live')
-                    """,
-                    match.parameters
-                ),
             ]
         )[1].affectedRows > 0
     }

@@ -36,6 +36,8 @@ package struct StartContent: Sendable {
     package let usesTokens: Bool
     /// A channel of the match is being made, and the pass has not waited for it for two minutes yet.
     package let awaitsChannel: Bool
+    /// One is to be made only later, by the app's lead.
+    package let lacksChannel: Bool
 }
 
 /// What became of a recorded start.
@@ -137,12 +139,12 @@ extension Store {
                 PGStatement(
                     // A housekeeper's claim puts its time off a quarter of a minute.
                     """
-                    SELECT p.began_at > now() - interval '2 minutes' AND EXISTS (
-                        SELECT FROM channels c
-                        WHERE (c.tenant_id, c.match_id, c.environment) = (p.tenant_id, p.match_id, p.environment)
-                          AND c.state = 'pending'
-                          AND (c.creating_at IS NOT NULL OR c.next_at <= now() + interval '20 seconds'))
-                    FROM start_passes p WHERE p.tenant_id = $1 AND p.match_id = $2 AND p.environment = $3
+                    SELECT bool_or(c.creating_at IS NOT NULL OR c.next_at <= now() + interval '20 seconds'),
+                           bool_or(c.creating_at IS NULL AND c.attempts = 0 AND c.next_at > now())
+                    FROM start_passes p JOIN channels c
+                        ON (c.tenant_id, c.match_id, c.environment) = (p.tenant_id, p.match_id, p.environment)
+                    WHERE p.tenant_id = $1 AND p.match_id = $2 AND p.environment = $3
+                      AND p.began_at > now() - interval '2 minutes' AND c.state = 'pending'
                     """,
                     pass.key
                 ),
@@ -157,9 +159,26 @@ extension Store {
                 channels: results[1].map { ChannelRecord($0) },
                 mode: row.value(3),
                 usesTokens: row.bool(4),
-                awaitsChannel: results[2].first?.bool(0) ?? false
+                awaitsChannel: results[2].first?.optionalBool(0) ?? false,
+                lacksChannel: results[2].first?.optionalBool(1) ?? false
             )
         }
+    }
+
+    /// Has a match's channels made before their time: phones that can listen on them are to be started with them.
+    package func makeChannelsForStart(
+        of pass: StartPass,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) {
+        _ = try await query(
+            """
+            UPDATE channels SET next_at = now(), attempts = 1
+            WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND state = 'pending' AND creating_at IS NULL
+              AND attempts = 0 AND next_at > now()
+            """,
+            pass.key,
+            by: deadline
+        )
     }
 
     /// Records a page of starts, each device once over all its topics, before any of them is sent.

@@ -86,7 +86,11 @@ struct StartRunner {
                 !read.isBlocked(for: .tokens)
             else { return try await release(after: .seconds(30)) }
             // A phone that can listen on a channel keeps what it is started with: it is worth a moment.
-            if content.awaitsChannel, read.app?.channelsStopped == nil {
+            if content.awaitsChannel || content.lacksChannel, read.app?.channelsStopped == nil {
+                if content.lacksChannel {
+                    try await context.store.makeChannelsForStart(of: pass, by: context.storeDeadline)
+                    context.bell.housekeeping.signal()
+                }
                 return try await release(after: .milliseconds(250))
             }
             let state: MatchState

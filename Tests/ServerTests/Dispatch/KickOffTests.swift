@@ -114,6 +114,31 @@ struct KickOffTests {
         }
     }
 
+    @Test("that is started before its app's channel lead has its channel made for it")
+    func startsBeforeChannels() async throws {
+        var options = EngineFixture.Options.starts(channels: "single", dispatches: true)
+        options.app = "UPDATE apps SET channels = 'single', tokens = false, channel_lead = 60, start_lead = 600"
+        try await EngineFixture.run(options) { engine in
+            let admin = try await engine.admin()
+            let lines = (1...2).map { number in
+                """
+                {"device":"d\(number)","environment":"production","push_to_start_token":"\(TestTokens.token(number))",\
+                "supports_channels":true,"topics":["team:a"]}
+                """
+            }
+            #expect(await admin.send("POST", "/v1/devices", lines.joined(separator: "\n")).status == 200)
+            let body = try await engine.matchBody(inMinutes: 5, #","content_state":{"home":0}"#)
+            _ = try await admin.json("PUT", "/v1/matches/soon", body, 201)
+            try await engine.until("SELECT state = 'done' FROM start_passes")
+            let channel = try #require(
+                try await engine.value("SELECT channel_id FROM channels WHERE match_id = 'soon'")
+            )
+            let bodies = await channelStarts(engine)
+            #expect(bodies.count == 2)
+            #expect(bodies.allSatisfy { $0.contains(#""input-push-channel":"\#(channel)""#) })
+        }
+    }
+
     @Test(
         "on command long before the lead the channel is made first; one that does not come is not waited for for ever"
     )
