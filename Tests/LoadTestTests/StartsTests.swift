@@ -23,7 +23,7 @@ struct StartsTests {
         let report: Report
         do {
             report = try await StartsRun.run(
-                options("--devices 3000 --kills 1 --rtt 20 --patience 240 --seed 3"),
+                options("--devices 3000 --kills 1 --rtt 150 --patience 240 --seed 3"),
                 in: workplace
             )
         } catch {

@@ -8,6 +8,8 @@ final class SeasonKiller: Sendable {
         var ofAll = 0
         var skipped = 0
         var isOver = false
+        /// Not before the kick-offs are what the run knows them to be.
+        var maySkip = false
     }
 
     private let options: SeasonOptions
@@ -22,6 +24,9 @@ final class SeasonKiller: Sendable {
     var counts: Counts { state.withLock { $0 } }
 
     func stop() { state.withLock { $0.isOver = true } }
+
+    /// From here on the clock is set on, if the run says so.
+    func allowSkips() { state.withLock { $0.maySkip = true } }
 
     /// Returns when stopped; every service runs again then.
     func run(_ clock: SeasonClock) async {
@@ -53,7 +58,7 @@ final class SeasonKiller: Sendable {
         }
         // APNs does what it was asked for before a successor looks.
         try? await Task.sleep(for: absence + .milliseconds(300))
-        if isOfAll, options.skipSeconds > 0,
+        if isOfAll, options.skipSeconds > 0, counts.maySkip,
             (try? await clock.skip(options.skipSeconds, in: stage.cluster)) != nil
         {
             state.withLock { $0.skipped += options.skipSeconds }
