@@ -76,32 +76,44 @@ struct ChannelMaker {
         var appeared = unknown.filter { !lease.strangers.contains($0.text) }
         // More than were asked for: somebody else makes channels too, and theirs must not become ours.
         if appeared.count > doubtful.count { appeared = [] }
-        for record in doubtful {
-            if let id = try await take(&appeared, for: record, credential: credential) {
-                try await open(record, as: id, credential: credential)
-            } else {
-                try await store.creationFailed(record, by: deadline)
+        for (index, record) in doubtful.enumerated() {
+            switch await take(&appeared, for: record, credential: credential) {
+            case .taken(let id): try await open(record, as: id, credential: credential)
+            case .none: try await store.creationFailed(record, by: deadline)
+            case .unread:
+                for record in doubtful[index...] {
+                    try await store.creationInDoubt(record, lookAfter: .seconds(5), by: deadline)
+                }
+                return lease.strangers
             }
             try await checkpoint?("resolved")
         }
         return Set(try await store.strangers(among: ids, of: app, by: deadline).map(\.text))
     }
 
+    /// What looking for a channel in doubt came to.
+    private enum Find {
+        case taken(ChannelID)
+        case none
+        /// One could not be read: it may be the one.
+        case unread
+    }
+
     /// The first of `ids` with the record's storage policy; it is taken out of them.
-    private func take(
-        _ ids: inout [ChannelID],
-        for record: ChannelRecord,
-        credential: Int64
-    ) async throws(StoreError) -> ChannelID? {
+    private func take(_ ids: inout [ChannelID], for record: ChannelRecord, credential: Int64) async -> Find {
         for (index, id) in ids.enumerated() {
             let answer = await channels.answer(
                 to: .read(record.bundle, id),
                 environment: record.environment,
                 credential: credential
             )
-            if case .found(record.storagePolicy) = answer { return ids.remove(at: index) }
+            switch answer {
+            case .found(record.storagePolicy): return .taken(ids.remove(at: index))
+            case .found, .failed(.channelGone): continue
+            case .created, .deleted, .listed, .limitReached, .failed: return .unread
+            }
         }
-        return nil
+        return .none
     }
 
     private func create(_ duties: [ChannelDuty], under lease: ChannelMakerLease) async {

@@ -57,6 +57,34 @@ struct ChannelLifeTests {
         }
     }
 
+    @Test(
+        "a channel in doubt that cannot be read is neither forgotten nor made twice",
+        arguments: [#"{"lost_answer":true}"#, #"{"status":503,"reason":"ServiceUnavailable"}"#]
+    )
+    func lostRead(fault: String) async throws {
+        try await EngineFixture.run(options) { engine in
+            try await engine.simulator.setFaults(
+                #"{"rules":[{"on":{"route":"manage","skip":1,"times":1},"do":{"lost_answer":true}}]}"#
+            )
+            await engine.keepHouse()
+            let made = try await engine.listed()
+            #expect(made.count == 1)
+            // The list comes, and the answer to whose policy it is does not.
+            try await engine.simulator.setFaults(
+                #"{"rules":[{"on":{"route":"manage","skip":1,"times":1},"do":\#(fault)}]}"#
+            )
+            try await engine.pass("40 seconds")
+            await engine.keepHouse()
+            #expect(try await engine.ledger() == ["in doubt"])
+            for _ in 0..<2 {
+                try await engine.pass("40 seconds")
+                await engine.keepHouse()
+            }
+            #expect(try await engine.ledger() == made)
+            #expect(try await engine.listed() == made)
+        }
+    }
+
     @Test("an answer of 500 may hide a creation: it is looked for, and made once")
     func hiddenCreation() async throws {
         try await EngineFixture.run(options) { engine in
