@@ -5,6 +5,9 @@ extension HTTP2ClientConnection {
     func becameBusy() {
         let now = ContinuousClock.now
         busySince = now
+        // A PING may be overdue, if this process was stopped. The owner does not know yet of the slot that is being submitted:
+        // the timer finds out.
+        guard !liveness.isInDoubt else { return schedule(at: now) }
         checkLiveness(now: now)
     }
 

@@ -20,11 +20,18 @@ struct SubmittingTests {
         var connection: HTTP2ClientConnection?
     }
 
-    @Test("tells of each request's end only after its owner knows the slot")
-    func endsAfterSubmitting() async throws {
+    /// What the connection is lost by.
+    enum Loss: CaseIterable {
+        case peerIsGone
+        /// Its PING was due when the process was stopped.
+        case pingIsOverdue
+    }
+
+    @Test("tells of each request's end only after its owner knows the slot", arguments: Loss.allCases)
+    func endsAfterSubmitting(loss: Loss) async throws {
         let ends = try await withCheckedThrowingContinuation { (done: CheckedContinuation<Ends, any Error>) in
             TestLoops.near.perform {
-                do { try Self.submit(done) } catch { done.resume(throwing: error) }
+                do { try Self.submit(loss, done) } catch { done.resume(throwing: error) }
             }
         }
         #expect(ends.begun.isEmpty)
@@ -32,8 +39,8 @@ struct SubmittingTests {
         #expect(ends.lost > 0)
     }
 
-    /// Submits more than a record to a socket whose other end is gone, all in one turn.
-    private static func submit(_ done: CheckedContinuation<Ends, any Error>) throws {
+    /// Submits more than a record to a socket whose other end is gone or silent, all in one turn.
+    private static func submit(_ loss: Loss, _ done: CheckedContinuation<Ends, any Error>) throws {
         let record = Record()
         var pair: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
@@ -42,7 +49,10 @@ struct SubmittingTests {
         let handlers = HTTP2ClientHandlers(
             ready: {
                 guard let connection = record.connection else { return }
-                close(other)
+                switch loss {
+                case .peerIsGone: close(other)
+                case .pingIsOverdue: if !connection.isInDoubt { connection.checkLiveness(now: .now) }
+                }
                 let template = HTTP2RequestTemplate(constant: [(":method", "POST"), (":path", "/")])
                 let body = HTTP2Body([UInt8](repeating: 0x20, count: 4000))
                 var submitted = 0
@@ -71,18 +81,21 @@ struct SubmittingTests {
             closed: { _ in
                 // Only when the connection is through with its own end.
                 TestLoops.near.atEndOfTurn {
+                    if loss == .pingIsOverdue { close(other) }
                     record.connection = nil
                     done.resume(returning: record.ends)
                 }
             }
         )
+        var configuration = HTTP2ClientConfiguration.patient
+        if loss == .pingIsOverdue { (configuration.idlePing, configuration.pingTimeout) = (.zero, .zero) }
         record.connection = try HTTP2ClientConnection(
             adopting: pair[0],
             tls: nil,
             serverName: "",
             loop: TestLoops.near,
             by: .patient,
-            configuration: .patient,
+            configuration: configuration,
             handlers: handlers
         )
     }
