@@ -1,3 +1,4 @@
+internal import APNsProtocol
 package import Core
 internal import PostgreSQL
 
@@ -14,6 +15,8 @@ package struct StragglerReport: Sendable {
     package let firstPushAt: Moment
     package let lastPushAt: Moment
     package var ends: [StragglerEnd: [ClaimedStraggler]] = [:]
+    /// What was sent to.
+    package var rows: [ActivityID: TokenRow] = [:]
     /// To be tried again, as failed so often.
     package var retries: [(straggler: ClaimedStraggler, attempts: Int, carriesAlert: Bool, delay: Duration)] = []
     /// Dead and refused tokens.
@@ -55,9 +58,9 @@ extension Store {
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Bool {
         var fates = report.ends.flatMap { end, stragglers in
-            stragglers.map { ($0, isAccepted: end == .accepted, delay: Duration.zero) }
+            stragglers.map { Fate($0, accepted: end == .accepted ? report.rows[$0.activity] : nil) }
         }
-        fates += report.retries.map { ($0.straggler, isAccepted: false, delay: $0.delay) }
+        fates += report.retries.map { Fate($0.straggler, delay: $0.delay) }
         var statements = fates.isEmpty ? [] : [Self.wantAgain(fates, of: match, alertVersion: report.alertVersion)]
         for (end, stragglers) in report.ends.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             statements.append(Self.end(stragglers, as: end, of: match, report))
@@ -85,31 +88,53 @@ extension Store {
         return !fates.isEmpty && results[0].affectedRows > 0
     }
 
-    /// Makes due again whose phone has registered again while it was being sent to: without the alert, if that was brought.
-    /// What follows finds them no longer claimed.
+    /// What a claim came to.
+    private struct Fate {
+        let straggler: ClaimedStraggler
+        /// The row that APNs accepted a push for.
+        let accepted: TokenRow?
+        /// No sooner may it be tried again.
+        let delay: Duration
+
+        init(_ straggler: ClaimedStraggler, accepted: TokenRow? = nil, delay: Duration = .zero) {
+            self.straggler = straggler
+            self.accepted = accepted
+            self.delay = delay
+        }
+    }
+
+    /// Makes due again whose phone has registered again since its row was read to be sent to: without the alert, if that was
+    /// brought. What follows finds them no longer claimed.
     private static func wantAgain(
-        _ fates: [(straggler: ClaimedStraggler, isAccepted: Bool, delay: Duration)],
+        _ fates: [Fate],
         of match: MatchKey,
         alertVersion: Int64
     ) -> PGStatement {
         PGStatement(
             """
             WITH again AS MATERIALIZED (
-                SELECT s.place, d.is_accepted, d.delay
-                FROM unnest($3::text[], $4::timestamptz[], $5::boolean[], $6::bigint[])
-                    AS d (activity, claimed_until, is_accepted, delay)
+                SELECT s.place, d.token IS NOT NULL AS is_accepted, d.delay
+                FROM unnest($3::text[], $4::timestamptz[], $5::bigint[], $6::text[], $7::timestamptz[])
+                    AS d (activity, claimed_until, delay, token, registered_at)
                 CROSS JOIN LATERAL (
                     SELECT ctid AS place, due_at, is_wanted_again FROM stragglers
                     WHERE tenant_id = $1 AND match_id = $2 AND activity = d.activity LIMIT 1 FOR UPDATE) s
-                WHERE s.due_at = d.claimed_until AND s.is_wanted_again
+                WHERE s.due_at = d.claimed_until AND s.is_wanted_again AND NOT EXISTS (
+                    SELECT FROM (\(activity("d.activity"))) a
+                    WHERE a.token = d.token AND date_trunc('milliseconds', a.registered_at) <= d.registered_at)
             )
             UPDATE stragglers s SET is_sending = false, is_wanted_again = false,
                 due_at = clock_timestamp() + make_interval(secs => again.delay / 1000.0),
-                alert_version = CASE WHEN again.is_accepted AND s.alert_version <= $7 THEN 0 ELSE s.alert_version END
+                alert_version = CASE WHEN again.is_accepted AND s.alert_version <= $8 THEN 0 ELSE s.alert_version END
             FROM again WHERE s.ctid = again.place
             """,
             claims(fates.map(\.straggler), of: match) + [
-                .boolArray(fates.map(\.isAccepted)), .int8Array(fates.map(\.delay.wholeMilliseconds)),
+                .int8Array(fates.map(\.delay.wholeMilliseconds)), .textArray(fates.map(\.accepted?.token.text)),
+                .timestampArray(
+                    fates.map { fate in
+                        fate.accepted.map { PGTimestamp(unixMilliseconds: $0.registeredAt.milliseconds) }
+                    }
+                ),
                 .int(alertVersion),
             ]
         )
@@ -145,7 +170,7 @@ extension Store {
             )
         }
         guard !statements.isEmpty else { return }
-        let fates = ends.values.joined().map { ($0, isAccepted: false, delay: Duration.zero) }
+        let fates = ends.values.joined().map { Fate($0) }
         statements.insert(Self.wantAgain(fates, of: match, alertVersion: 0), at: 0)
         if let merged = ends[.merged], !merged.isEmpty {
             statements.append(Self.waitForEnd(merged, of: match, past: version))

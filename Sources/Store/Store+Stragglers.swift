@@ -101,7 +101,11 @@ extension Store {
                coalesce(t.lease_until > now() OR t.due_at <= now() + interval '1 second' OR t.backoff > 0, false),
                a.registered_at < now() - interval '8 hours', (SELECT stamped_version FROM m),
                s.version, s.urgent, s.alert_version, s.attempts, t.urgent_at, t.routine_at,
-               coalesce(t.reached_version >= (SELECT version FROM m), false), coalesce(t.lease_until > now(), false)
+               coalesce(t.reached_version >= (SELECT version FROM m)
+                   OR t.taken_version >= (SELECT version FROM m) AND t.turn_start IS NOT NULL AND CASE
+                       WHEN t.turn_wrapped THEN a.row_no > t.turn_start OR a.row_no <= t.cursor
+                       ELSE a.row_no > t.turn_start AND a.row_no <= t.cursor END, false),
+               coalesce(t.lease_until > now(), false)
         FROM unnest($3::text[], $4::timestamptz[]) AS d (activity, claimed_until)
         CROSS JOIN LATERAL (\(activity("d.activity"))) a
         JOIN LATERAL (

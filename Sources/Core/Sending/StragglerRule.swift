@@ -13,7 +13,7 @@ package struct StragglerFacts: Equatable, Sendable {
     package var hearsFromSweep: Bool
     /// A page that may bring the alert to the phone's former row is not committed yet.
     package var isInDoubt: Bool
-    /// The sweep of the newest version is over.
+    /// The sweep of the newest version is over, or has passed the phone's row.
     package var isSwept: Bool
     /// It runs, is about to, or waits for an outage to end; not: pacing holds it back.
     package var isSweepNear: Bool

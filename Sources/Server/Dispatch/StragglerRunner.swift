@@ -166,6 +166,7 @@ struct StragglerRunner {
             lastPushAt: state.now + took
         )
         if group.carriesAlert { report.alertVersion = state.head.alertVersion }
+        for recipient in recipients { report.rows[recipient.straggler.activity] = recipient.row }
         var stopped: [ClaimedStraggler] = []
         for (recipient, outcome) in zip(recipients, outcomes) {
             let straggler = recipient.straggler

@@ -39,14 +39,22 @@ struct ActivityStoreTests {
         try await match.register([try match.registration("a"), try match.registration("b")])
         _ = try await match.value("UPDATE stragglers SET alert_version = 1")
         let first = try await claim(match)
+        func rows() async throws -> [ActivityID: TokenRow] {
+            let read = try await match.store.readStragglers(
+                first,
+                of: match.key,
+                in: .production,
+                by: SendingFixture.soon
+            )
+            return try #require(read).rows.mapValues(\.row)
+        }
+        let before = try await rows()
+        #expect(Set(before.keys.map(\.text)) == ["a", "b"])
         try await match.register([try match.registration("a", token: "aa")])
         #expect(try await claim(match).isEmpty)
-        let read = try #require(
-            try await match.store.readStragglers(first, of: match.key, in: .production, by: SendingFixture.soon)
-        )
-        #expect(Set(read.rows.keys.map(\.text)) == ["a", "b"])
         var report = SendingFixture.report(version: 1)
         report.alertVersion = 1
+        report.rows = before
         report.ends[.accepted] = first
         #expect(try await match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon))
         let second = try await claim(match)
@@ -56,6 +64,23 @@ struct ActivityStoreTests {
         #expect(try await !match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon))
         #expect(try await match.value("SELECT count(*) FROM stragglers") == "0")
         #expect(try await match.store.sumsOff(limit: 10, by: SendingFixture.soon) == [])
+    }
+
+    @Test("a phone that had registered again before its row was read has what it wants")
+    func registersBeforeReading() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.event("1")
+        try await match.register([try match.registration("a")])
+        let claimed = try await claim(match)
+        try await match.register([try match.registration("a", token: "aa")])
+        let read = try #require(
+            try await match.store.readStragglers(claimed, of: match.key, in: .production, by: SendingFixture.soon)
+        )
+        var report = SendingFixture.report(version: 1)
+        report.ends[.accepted] = claimed
+        report.rows = read.rows.mapValues(\.row)
+        #expect(try await !match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon))
+        #expect(try await match.value("SELECT count(*) FROM stragglers") == "0")
     }
 
     @Test("what fails meanwhile is tried again no sooner than it may, with its alert")
