@@ -221,8 +221,9 @@ extension Store {
           AND m.status IN ('scheduled', 'live')
           AND NOT EXISTS (SELECT FROM activities a WHERE a.tenant_id = $1 AND a.match_id = p.match_id
               AND a.device = d.device)
-        ON CONFLICT (tenant_id, match_id, device) DO UPDATE SET state = 'waiting', due_at = now(), reason = NULL
-        -- A token that APNs refused has started nothing.
-        WHERE starts.state = 'refused' RETURNING match_id
+        ON CONFLICT (tenant_id, match_id, device) DO UPDATE SET state = 'waiting', reason = NULL,
+            due_at = CASE starts.state WHEN 'waiting' THEN starts.due_at ELSE now() END
+        -- A token that APNs refused has started nothing. And who is put again may wait for a pass that was never woken.
+        WHERE starts.state IN ('refused', 'waiting') RETURNING match_id
         """
 }

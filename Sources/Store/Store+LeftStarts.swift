@@ -19,6 +19,37 @@ extension Store {
         )
     }
 
+    /// Sees to starts that wait and that nobody comes for: a process may have died between writing one down and waking its
+    /// match's pass, and a match may have ended meanwhile.
+    package func lookAfterWaitingStarts(by deadline: ContinuousClock.Instant) async throws(StoreError) {
+        let isOver = """
+            (p.state = 'cancelled' OR p.start_until <= now() OR NOT EXISTS (
+                SELECT FROM matches m WHERE (m.tenant_id, m.match_id) = (p.tenant_id, p.match_id)
+                  AND m.deleted_at IS NULL AND m.end_version IS NULL))
+            """
+        _ = try await pipeline(
+            [
+                PGStatement(
+                    """
+                    UPDATE starts s SET state = 'given_up', reason = 'the match was over', due_at = NULL
+                    FROM start_passes p
+                    WHERE s.state = 'waiting' AND p.lease_owner IS NULL AND \(isOver)
+                      AND (p.tenant_id, p.match_id, p.environment) = (s.tenant_id, s.match_id, s.environment)
+                    """
+                ),
+                PGStatement(
+                    """
+                    UPDATE start_passes p SET due_at = now()
+                    WHERE p.due_at IS NULL AND p.lease_owner IS NULL AND p.state IN ('running', 'done')
+                      AND (p.tenant_id, p.match_id, p.environment) IN (
+                          SELECT s.tenant_id, s.match_id, s.environment FROM starts s WHERE s.state = 'waiting')
+                    """
+                ),
+            ],
+            by: deadline
+        )
+    }
+
     /// The starts of a pass that an earlier holder of its claim had recorded, and of which it wrote no end down.
     package func startsLeft(
         of pass: StartPass,

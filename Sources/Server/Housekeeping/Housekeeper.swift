@@ -57,6 +57,7 @@ package final class Housekeeper: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.prune() }
             group.addTask { await self.vacuum() }
+            group.addTask { await self.lookAfterWaitingStarts() }
             var pause = Duration.zero
             while !Task.isCancelled {
                 await self.bell.housekeeping.wait(atMost: pause)
@@ -197,6 +198,14 @@ package final class Housekeeper: Sendable {
             while let count = try? await store.pruneEvents(limit: 5000, by: deadline), count == 5000 {}
             while let count = try? await store.pruneTurns(limit: 1000, by: deadline), count >= 1000 {}
             try? await Task.sleep(for: configuration.pruning)
+        }
+    }
+
+    private func lookAfterWaitingStarts() async {
+        while !Task.isCancelled {
+            try? await store.lookAfterWaitingStarts(by: deadline)
+            bell.starts.signal()
+            try? await Task.sleep(for: .seconds(30))
         }
     }
 
