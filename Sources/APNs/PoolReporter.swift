@@ -1,10 +1,10 @@
-internal import Synchronization
+internal import EventLoop
 
 /// Hands sentences for people on, each subject at most once in a while, for all loops of a pool together.
 final class PoolReporter: Sendable {
     private let receive: (@Sendable (String) -> Void)?
     /// Few, since they name endpoints and reasons.
-    private let lastSaid = Mutex<[String: ContinuousClock.Instant]>([:])
+    private let lastSaid = ThreadLock<[String: ContinuousClock.Instant]>([:])
 
     init(_ receive: (@Sendable (String) -> Void)?) { self.receive = receive }
 

@@ -1,7 +1,7 @@
 import APNs
 import APNsProtocol
 import Crypto
-import Synchronization
+import EventLoop
 import TestSupport
 import Testing
 
@@ -31,7 +31,7 @@ struct SenderPoolTokenTests {
 
     @Test("a clock that is wrong is said once, with by how much, and no other token is signed")
     func tellsOfWrongClock() async throws {
-        let said = Mutex<[String]>([])
+        let said = ThreadLock<[String]>([])
         let tokens = LocalProviderTokens(now: { 784_111_777 - 7200 })
         tokens.add(
             Pushes.credential,
@@ -65,7 +65,7 @@ struct SenderPoolTokenTests {
 
     @Test("a young token that is refused although the clocks agree is said once")
     func tellsOfYoungToken() async throws {
-        let said = Mutex<[String]>([])
+        let said = ThreadLock<[String]>([])
         try await withScriptedPool { configuration in
             configuration.connectionsPerLane = 1
             configuration.report = { sentence in said.withLock { $0.append(sentence) } }
@@ -151,7 +151,7 @@ struct SenderPoolTokenTests {
         ]
     )
     func followsClockSteps(step: Int64, isKept: Bool) async throws {
-        let clock = Mutex<Int64>(1_790_000_000)
+        let clock = ThreadLock<Int64>(1_790_000_000)
         let tokens = LocalProviderTokens(now: { clock.withLock { $0 } })
         tokens.add(
             Pushes.credential,

@@ -3,7 +3,6 @@ import EventLoop
 import Executables
 import HTTP2
 import HTTPServer
-import Synchronization
 import TestSupport
 import Testing
 
@@ -11,10 +10,10 @@ import Testing
 
 /// A service that answers what a test tells it to, in turn; the last answer for all that follows.
 private final class ScriptedService: Sendable {
-    private let answers: Mutex<[HTTPResponse]>
-    private let seen = Mutex<[HTTPRequest]>([])
+    private let answers: ThreadLock<[HTTPResponse]>
+    private let seen = ThreadLock<[HTTPRequest]>([])
 
-    init(_ answers: [HTTPResponse]) { self.answers = Mutex(answers) }
+    init(_ answers: [HTTPResponse]) { self.answers = ThreadLock(answers) }
 
     var requests: [HTTPRequest] { seen.withLock { $0 } }
 

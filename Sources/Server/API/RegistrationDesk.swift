@@ -1,6 +1,6 @@
 internal import Core
 internal import Store
-internal import Synchronization
+internal import EventLoop
 
 /// Lets registrations that come one by one share transactions, as a database's group commit does.
 ///
@@ -14,7 +14,7 @@ final class RegistrationDesk: Sendable {
     private static let most = 500
 
     private let store: Store
-    private let lines = Mutex<[TenantID: Line]>([:])
+    private let lines = ThreadLock<[TenantID: Line]>([:])
 
     private struct Line {
         var taken = 0

@@ -68,7 +68,7 @@ final class DispatchContext: Sendable {
     private let draining = Atomic(false)
     /// Matches whose starts this process sends just now.
     let startsRunning = Atomic(0)
-    private let reported = Mutex<[String: ContinuousClock.Instant]>([:])
+    private let reported = ThreadLock<[String: ContinuousClock.Instant]>([:])
 
     init(
         store: Store,

@@ -1,9 +1,9 @@
 internal import Store
-internal import Synchronization
+internal import EventLoop
 
 /// Whether the counts of all versions add up, as the housekeeper has last found it.
 final class Books: Sendable {
-    private let found = Mutex<Int?>(nil)
+    private let found = ThreadLock<Int?>(nil)
 
     /// Versions that were off; nil: not looked at yet.
     var off: Int? { found.withLock { $0 } }

@@ -3,7 +3,6 @@ import EventLoop
 import Foundation
 import HTTP2
 import HTTPServer
-import Synchronization
 
 /// The loops of this module's tests: they live as long as the test process, so no actor outlives its loop.
 enum TestLoops {
@@ -24,7 +23,7 @@ enum TestLoops {
 
 /// A handler that echoes, and one that waits until it is let go or cancelled.
 final class TestHandler: Sendable {
-    private let state = Mutex(State())
+    private let state = ThreadLock(State())
 
     private struct State {
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
