@@ -41,34 +41,10 @@ struct SweepRunner {
         case leaseLost
     }
 
-    /// A page on its way.
-    private struct Page: Sendable {
-        let place: Int
-        let plan: Sweep.Plan
-        let state: MatchState
-        let rows: [TokenRow]
-        /// How many at the end of `rows` are sent to without the alert that the others get.
-        let quiet: Int
-        let expired: [TokenRow]
-        /// How many more have the version already, from when the page was sent before.
-        let passed: Int
-        let range: Sweep.Range
-        let composition: PushComposition
-        let readAt: ContinuousClock.Instant
-    }
-
     /// What the runner waits for.
     private enum Step: Sendable {
         case sent(SentPage)
         case flushed(Result<Void, StoreError>)
-    }
-
-    private struct SentPage: Sendable {
-        let page: Page
-        let outcomes: [Outcome]
-        let firstPushAt: Moment
-        let lastPushAt: Moment
-        let took: Duration
     }
 
     init(_ record: TargetRecord, context: DispatchContext) {
@@ -259,31 +235,6 @@ struct SweepRunner {
                 readAt: readAt
             )
         }
-    }
-
-    private static func send(_ page: Page, context: DispatchContext) async -> SentPage {
-        let begin = page.state.now + (.now - page.readAt)
-        guard !page.rows.isEmpty else {
-            return SentPage(page: page, outcomes: [], firstPushAt: begin, lastPushAt: begin, took: .zero)
-        }
-        let sentAt = ContinuousClock.now
-        let deadline = sentAt + context.configuration.pushDeadline
-        let hearing = Array(page.rows.dropLast(page.quiet))
-        async let loud = context.pool.send(page.composition.batch(hearing, deadline: deadline))
-        var outcomes: [Outcome] = []
-        if page.quiet > 0 {
-            let rows = Array(page.rows.suffix(page.quiet))
-            outcomes = await context.pool.send(page.composition.withoutAlert.batch(rows, deadline: deadline))
-        }
-        outcomes = await loud + outcomes
-        let end = page.state.now + (.now - page.readAt)
-        return SentPage(
-            page: page,
-            outcomes: outcomes,
-            firstPushAt: begin,
-            lastPushAt: end,
-            took: .now - sentAt
-        )
     }
 
     // MARK: - Committing
