@@ -19,24 +19,14 @@ struct ChaosRun {
         do throws(Failure) {
             let report = try await run.report()
             await stage.fleet.end()
-            keepLogs(options, workplace)
+            workplace.keepLogs(in: options.logFolder)
             await stage.cluster.stop()
             return report
         } catch {
-            keepLogs(options, workplace)
+            workplace.keepLogs(in: options.logFolder)
             await stage.fleet.end()
             await stage.cluster.stop()
             throw error
-        }
-    }
-
-    private static func keepLogs(_ options: ChaosOptions, _ workplace: Workplace) {
-        guard let folder = options.logFolder else { return }
-        try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: workplace.folder)) ?? []
-        for name in names where name.hasSuffix(".log") {
-            try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
-            try? FileManager.default.copyItem(atPath: "\(workplace.folder)/\(name)", toPath: "\(folder)/\(name)")
         }
     }
 
