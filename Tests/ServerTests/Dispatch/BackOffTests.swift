@@ -25,6 +25,18 @@ struct BackOffTests {
         return PageReport(rows, outcomes, isDowngraded: false)
     }
 
+    @Test("what is urgent is tried every few seconds however often it has failed, and no sooner than APNs asked for")
+    func urgent() throws {
+        let target = try target("final")
+        let unknown = try report([.unknown("deadline")])
+        let later = try report([.later(after: .seconds(60), reason: "ServiceUnavailable")])
+        for attempt in 1...40 {
+            #expect(unknown.backOff(of: target, attempt: attempt, isUrgent: true) <= .seconds(5), "\(attempt)")
+            #expect(later.backOff(of: target, attempt: attempt, isUrgent: true) >= .seconds(60), "\(attempt)")
+        }
+        #expect(unknown.backOff(of: target, attempt: 40, isUrgent: false) >= .seconds(30))
+    }
+
     @Test("targets that an outage stops together come back spread over a quarter of the time that APNs asked for")
     func spread() throws {
         let report = try report([.later(after: .seconds(80), reason: "ServiceUnavailable"), .unknown("deadline")])
