@@ -1,6 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import Synchronization
 
 /// Why a name has no address.
 package enum ResolverError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -22,9 +21,8 @@ package enum ResolverError: Error, Equatable, Sendable, CustomStringConvertible 
 /// Names to addresses, off the loops and uncached: each new connection to APNs asks anew, which spreads the load
 /// (Apple, "Establishing a connection to APNs").
 package enum Resolver {
-    /// A blocked `getaddrinfo` cannot be cancelled: past this many at once, lookups are refused.
-    private static let mostAtOnce = 32
-    private static let running = Atomic<Int>(0)
+    /// A blocked `getaddrinfo` cannot be cancelled, and each has a thread: past 32 of them, lookups wait their turn.
+    private static let queue = ThreadLock(LookupQueue<Lookup>(mostAtOnce: 32, mostWaiting: 1_000))
 
     /// Looks up the addresses of `host`. The answer is given up at `deadline`; the lookup's thread may outlive it.
     ///
@@ -36,10 +34,6 @@ package enum Resolver {
         by deadline: ContinuousClock.Instant
     ) async throws(ResolverError) -> [SocketAddress] {
         if let literal = SocketAddress(literal: host, port: port) { return [literal] }
-        guard running.add(1, ordering: .relaxed).newValue <= mostAtOnce else {
-            running.subtract(1, ordering: .relaxed)
-            throw .overloaded
-        }
         let lookup = Lookup(host: host, port: port)
         let answer = await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -47,13 +41,51 @@ package enum Resolver {
                 lookup.finish(.failure(.deadlinePassed(host: host)))
             }
             let answer = await withCheckedContinuation { continuation in
-                lookup.start(continuation) { running.subtract(1, ordering: .relaxed) }
+                lookup.wait(continuation)
+                switch queue.withLock({ $0.admit(lookup) { $0.isAwaited } }) {
+                case .runs: run(lookup)
+                case .waits: break
+                case .refused: lookup.finish(.failure(.overloaded))
+                }
             }
             group.cancelAll()
             return answer
         }
         return try answer.get()
     }
+
+    private static func run(_ lookup: Lookup) {
+        let box = Unmanaged.passRetained(lookup)
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                guard let context else { return nil }
+                var lookup: Lookup? = Unmanaged<Lookup>.fromOpaque(context).takeRetainedValue()
+                while let current = lookup {
+                    current.run()
+                    lookup = Resolver.next()
+                }
+                return nil
+            },
+            box.toOpaque()
+        )
+        pthread_attr_destroy(&attributes)
+        guard code != 0 else { return }
+        box.release()
+        // Whoever waits for this one's end would wait in vain.
+        var refused: Lookup? = lookup
+        while let current = refused {
+            current.finish(.failure(.overloaded))
+            refused = next()
+        }
+    }
+
+    private static func next() -> Lookup? { queue.withLock { $0.next { $0.isAwaited } } }
 }
 
 /// One `getaddrinfo` on a thread of its own, answered once: by its result or by the deadline.
@@ -74,38 +106,21 @@ private final class Lookup: Sendable {
         self.port = port
     }
 
-    func start(_ continuation: CheckedContinuation<Answer, Never>, atEnd: @escaping @Sendable () -> Void) {
+    var isAwaited: Bool {
+        state.withLock { if case .waiting = $0 { true } else { false } }
+    }
+
+    func wait(_ continuation: CheckedContinuation<Answer, Never>) {
         let earlier: Answer? = state.withLock { state in
             if case .finished(let answer) = state { return answer }
             state = .waiting(continuation)
             return nil
         }
         if let earlier { continuation.resume(returning: earlier) }
-        let box = Unmanaged.passRetained(
-            Box { [self] in
-                finish(Lookup.getAddresses(host: host, port: port))
-                atEnd()
-            }
-        )
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread,
-            &attributes,
-            { context in
-                if let context { Unmanaged<Box>.fromOpaque(context).takeRetainedValue().body() }
-                return nil
-            },
-            box.toOpaque()
-        )
-        pthread_attr_destroy(&attributes)
-        guard code != 0 else { return }
-        box.release()
-        atEnd()
-        finish(.failure(.overloaded))
     }
+
+    /// Blocks its thread.
+    func run() { finish(Lookup.getAddresses(host: host, port: port)) }
 
     func finish(_ answer: Answer) {
         let waiting: CheckedContinuation<Answer, Never>? = state.withLock { state in
@@ -143,9 +158,4 @@ private final class Lookup: Sendable {
         guard !addresses.isEmpty else { return .failure(.notFound(host: host, reason: "no address")) }
         return .success(addresses)
     }
-}
-
-private final class Box: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }
