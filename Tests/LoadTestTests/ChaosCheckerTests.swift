@@ -212,6 +212,11 @@ struct ChaosCheckerTests {
         #expect(twice([], reports: [first]).counts == [.doubled: 1], "the first registration asks for one push")
         #expect(twice([], reports: [first, first]).asked == 1)
         #expect(twice([], reports: [.init(token: "aa", begin: 199, end: 201, attempts: 2)]).isGood)
+        // It has another token now, and a push that waited for the phone took it while the phone was still being answered.
+        let older = PhoneBook.Report(token: "bb", begin: 100, end: 101, attempts: 1)
+        #expect(twice([], reports: [older, first]).asked == 1)
+        let earlier = PhoneBook.Report(token: "aa", begin: 190, end: 191, attempts: 1)
+        #expect(twice([], reports: [older, earlier]).counts == [.doubled: 1], "it had been answered by then")
     }
 
     @Test("takes an alert that came twice only where a fault left it in doubt, also on two tokens of a phone")

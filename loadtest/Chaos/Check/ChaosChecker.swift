@@ -248,6 +248,7 @@ struct ChaosChecker {
 
     private mutating func checkRepeats() {
         let (asked, registered, names) = (registeredAgain, registrations, names)
+        let rotated = rotations
         for entry in evidence.repeats {
             // In doubt was either the first of the two, or whether it had been sent.
             let (since, until) = (Double(entry.since), Double(entry.at) + 1)
@@ -259,7 +260,12 @@ struct ChaosChecker {
                 // Who registers again is sent the newest state again; no alert comes with it.
                 // A fault may hold up either push, but the stamp says since when there was that state.
                 let stamped = min(since, Double(entry.stamp) - 1)
-                if !isExplained, asked[entry.token ?? ""]?.contains(where: { $0.meets(stamped, until) }) ?? false {
+                let token = entry.token ?? ""
+                let isAsked =
+                    asked[token]?.contains { $0.meets(stamped, until) } ?? false
+                    // A push that waited for its phone takes the new token while the call that brings it goes on.
+                    || rotated[token]?.contains { $0.meets(since, since + 1) } ?? false
+                if !isExplained, isAsked {
                     verdict.asked += 1
                     continue
                 }
@@ -303,6 +309,14 @@ struct ChaosChecker {
             }
         }
         return times
+    }
+
+    /// By token: when it took the place of its phone's last one.
+    private var rotations: [String: [Doubt]] {
+        let reports = books.flatMap(\.phones).flatMap { $0.reports.dropFirst() }
+        return Dictionary(grouping: reports, by: \.token).mapValues { reports in
+            reports.map { Doubt(begin: $0.begin, end: $0.end) }
+        }
     }
 
     /// By token.
