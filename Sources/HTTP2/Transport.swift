@@ -1,11 +1,11 @@
 package import EventLoop
-internal import Glibc
 
 /// A connected, non-blocking descriptor, with TLS or without. Belongs to one loop; not for other threads.
 ///
 /// Writes of a turn are gathered: many small frames make one TLS record (16 KB), and up to three records one system call;
 /// the rest leaves at the end of the turn. Reads of a turn are capped, so that a busy peer does not starve its
-/// neighbours on the loop. Closing is immediate; `closeAfterWriting()` waits for what was written.
+/// neighbours on the loop. Closing is immediate; `closeAfterWriting()` waits for what was written. What a peer had sent before
+/// it went away is read first.
 package final class Transport {
     /// A TLS record's payload at most (RFC 8446, 5.1).
     static let recordBytes = 16 * 1024
@@ -23,7 +23,7 @@ package final class Transport {
     }
 
     private let loop: EventLoop
-    private let descriptor: Int32
+    private let socket: PlainSocket
     private var tls: TLSSession?
     private var handlers: TransportHandlers?
     private var state: State
@@ -38,7 +38,8 @@ package final class Transport {
     private var owesWritable = false
     private var isReadingPaused = false
     private var isInputOver = false
-    private var readAgain: TimerID?
+    private var isOutputOver = false  // The peer takes nothing any more.
+    private var pendingStep: TimerID?
     private var finished: (() -> Void)?
     private var keptAlive: Transport?
     /// For an owner that itself writes at the end of the turn: it calls ``flush()`` after its last write.
@@ -61,19 +62,18 @@ package final class Transport {
         handlers: TransportHandlers
     ) throws(TransportError) {
         self.loop = loop
-        descriptor = fd
+        socket = PlainSocket(descriptor: fd)
         self.handlers = handlers
         input = .allocate(byteCount: context == nil ? 4 * Self.recordBytes : Self.recordBytes, alignment: 16)
         state = context == nil ? .open : .handshaking
-        var on: Int32 = 1
-        _ = setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        socket.sendSmallPiecesAtOnce()
         do throws(TLSError) {
             tls = try context?.makeSession(descriptor: fd, role: role)
             sealed = tls?.output
         } catch {
             sealed = nil
             state = .closed
-            _ = Glibc.close(fd)
+            socket.close()
             throw .tls(error)
         }
         do throws(EventLoopError) {
@@ -81,18 +81,20 @@ package final class Transport {
         } catch {
             state = .closed
             tls = nil
-            _ = Glibc.close(fd)
+            socket.close()
             throw .loop(error)
         }
         // Not from here: a handler must not run before its owner holds the transport.
-        if tls != nil { begin() }
+        if tls != nil { next { if $0.state == .handshaking { $0.continueHandshake() } } }
     }
 
-    private func begin() {
-        readAgain = loop.schedule(at: .now) { [weak self] in
+    /// Runs `step` in a turn of its own, instead of the step before.
+    private func next(in delay: Duration = .zero, _ step: @escaping (Transport) -> Void) {
+        if let pendingStep { loop.cancel(pendingStep) }
+        pendingStep = loop.schedule(at: .now + delay) { [weak self] in
             guard let self else { return }
-            readAgain = nil
-            if state == .handshaking { continueHandshake() }
+            pendingStep = nil
+            step(self)
         }
     }
 
@@ -105,8 +107,17 @@ package final class Transport {
 
     package var isClosed: Bool { state == .closed }
 
+    /// All that was written here so far.
+    package private(set) var writtenBytes = 0
+
+    /// How many of the bytes written may have reached the peer: the kernel has got them, or gets them now.
+    package private(set) var departedBytes = 0
+
     /// Bytes that were written here and not yet taken by the kernel.
     package var pendingBytes: Int { output.count + sealedBytes }
+
+    /// What is written may still arrive.
+    package var takesOutput: Bool { state != .closed && !isOutputOver }
 
     private var sealedBytes: Int { sealed?.bytes.count ?? 0 }
 
@@ -125,15 +136,14 @@ package final class Transport {
 
     /// Copies `bytes` into the turn's gathering. Ignored once closed.
     package func write(_ bytes: UnsafeRawBufferPointer) {
-        guard state == .open || state == .handshaking else { return }
+        guard state == .open || state == .handshaking, !isOutputOver else { return }
         output.append(bytes)
+        writtenBytes += bytes.count
         if output.count >= Self.recordBytes, state == .open, !isBlocked { flush(onlyFullRecords: true) }
         if !ownerFlushes { scheduleFlush() }
     }
 
-    package func write(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { write($0) }
-    }
+    package func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }
 
     /// Hands everything that was written to the kernel, as far as it takes it.
     package func flush() {
@@ -162,14 +172,14 @@ package final class Transport {
     package func close() {
         guard state != .closed else { return }
         state = .closed
-        if let readAgain { loop.cancel(readAgain) }
-        readAgain = nil
+        if let pendingStep { loop.cancel(pendingStep) }
+        pendingStep = nil
         // A descriptor leaves epoll before it is closed.
         if let watch { loop.unwatch(watch) }
         watch = nil
         sayGoodbye()
         tls = nil
-        _ = Glibc.close(descriptor)
+        socket.close()
         // They hold the owner, which holds us.
         handlers = nil
         let finished = finished
@@ -182,7 +192,8 @@ package final class Transport {
     private func sayGoodbye() {
         guard tls != nil, let sealed else { return }
         if pendingBytes == 0 { tls?.shutDown() }
-        _ = give(sealed.bytes)
+        depart()
+        _ = socket.give(sealed.bytes)
     }
 
     /// Closes when everything written has gone out, or ten seconds later. Nothing is read any more, no handler is called,
@@ -198,8 +209,7 @@ package final class Transport {
         self.finished = finished
         handlers = nil
         keptAlive = self
-        if let readAgain { loop.cancel(readAgain) }
-        readAgain = loop.schedule(at: .now + .seconds(10)) { [weak self] in self?.close() }
+        next(in: .seconds(10)) { $0.close() }
         updateInterest()
         withExtendedLifetime(self) { flush(onlyFullRecords: false) }
     }
@@ -260,34 +270,20 @@ package final class Transport {
     }
 
     private func inputEnded() {
-        guard tls == nil else { return end(.closedByPeer) }
+        guard tls == nil, !isOutputOver else { return end(.closedByPeer) }
         isInputOver = true
         pauseReading()
         if handlers?.inputEnded() != true { end(.closedByPeer) }
     }
 
     private func readOnce() -> TLSSession.Progress {
-        if tls != nil, let progress = tls?.read(into: input) { return progress }
-        while true {
-            let count = Glibc.read(descriptor, input.baseAddress, input.count)
-            if count > 0 { return .bytes(count) }
-            if count == 0 { return .closed }
-            switch errno {
-            case EINTR: continue
-            case EAGAIN, EWOULDBLOCK: return .wantsRead
-            default: return .closed
-            }
-        }
+        tls?.read(into: input) ?? socket.read(into: input)
     }
 
     /// epoll tells of the descriptor's bytes, not of those that OpenSSL already holds.
     private func readSoon() {
-        guard state == .open, !isReadingPaused, readAgain == nil, tls?.hasBufferedInput == true else { return }
-        readAgain = loop.schedule(at: .now) { [weak self] in
-            guard let self else { return }
-            readAgain = nil
-            if state == .open { readTurn() }
-        }
+        guard state == .open, !isReadingPaused, pendingStep == nil, tls?.hasBufferedInput == true else { return }
+        next { if $0.state == .open { $0.readTurn() } }
     }
 
     // MARK: - Writing
@@ -327,28 +323,24 @@ package final class Transport {
 
     private func sendSealed() {
         guard let sealed else { return }
+        depart()
         while !sealed.bytes.isEmpty, !isBlocked, state != .closed {
-            sealed.bytes.removeFirst(taken(give(sealed.bytes)))
+            sealed.bytes.removeFirst(taken(socket.give(sealed.bytes)))
         }
     }
 
     private func sendPlain() {
-        while !output.isEmpty, !isBlocked, state != .closed { output.removeFirst(taken(give(output))) }
+        depart()
+        while !output.isEmpty, !isBlocked, state != .closed { output.removeFirst(taken(socket.give(output))) }
     }
 
-    /// Gives the kernel as much as it takes.
-    private func give(_ buffer: borrowing WriteBuffer) -> TLSSession.Progress {
-        buffer.withFront(.max >> 1) { front in
-            while true {
-                let count = send(descriptor, front.baseAddress, front.count, Int32(MSG_NOSIGNAL))
-                if count >= 0 { return .bytes(count) }
-                switch errno {
-                case EINTR: continue
-                case EAGAIN, EWOULDBLOCK: return .wantsWrite
-                default: return .closed
-                }
-            }
-        }
+    /// Before the kernel is given what there is to give.
+    private func depart() {
+        guard !isBlocked else { return }
+        let bytes = tls == nil ? writtenBytes : writtenBytes - output.count
+        guard bytes > departedBytes else { return }
+        departedBytes = bytes
+        handlers?.departing()
     }
 
     /// How many bytes the kernel took; where it took none, waits or ends.
@@ -358,9 +350,30 @@ package final class Transport {
         case .wantsWrite:
             isBlocked = true
             updateInterest()
-        default: end(.closedByPeer)
+        default:
+            outputEnded()
+            // It is dropped: nothing is left to give.
+            return tls == nil ? output.count : sealedBytes
         }
         return 0
+    }
+
+    /// What has come of the peer by now may be requests, or answers that settle what is in doubt: they are read first.
+    private func outputEnded() {
+        guard state == .open, !isReadingPaused else { return end(.closedByPeer) }
+        guard !isOutputOver else { return }
+        isOutputOver = true
+        if tls != nil { output.removeFirst(output.count) }
+        next { $0.readRest() }
+    }
+
+    private func readRest() {
+        for _ in 0..<Self.readsPerTurn {
+            let isReading = state == .open && !isReadingPaused
+            guard isReading, case .bytes(let count) = readOnce() else { return end(.closedByPeer) }
+            handlers?.bytes(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        }
+        if state == .open { next { $0.readRest() } }
     }
 
     private func tellWritable() {
@@ -384,10 +397,4 @@ package final class Transport {
         close()
         closed?(reason)
     }
-}
-
-/// Why a transport could not begin.
-package enum TransportError: Error, Sendable {
-    case tls(TLSError)
-    case loop(EventLoopError)
 }

@@ -1,3 +1,5 @@
+package import EventLoop
+
 /// Which end of a connection we are.
 package enum TransportRole: Sendable {
     /// We connected; the certificate must be for this name.
@@ -32,6 +34,8 @@ package struct TransportHandlers {
     package var bytes: (UnsafeRawBufferPointer) -> Void
     /// After ``Transport/isBacklogged`` was true: there is room again.
     package var writable: () -> Void
+    /// ``Transport/departedBytes`` has grown: the kernel gets those bytes when this returns, so nothing may be called from it.
+    package var departing: () -> Void
     /// Without TLS: the peer will send nothing more, and may still be reading. True: it is let, and who says so closes.
     package var inputEnded: () -> Bool
     /// Once, and nothing after it. Not called for the owner's own `close()`.
@@ -41,13 +45,21 @@ package struct TransportHandlers {
         handshakeDone: @escaping (_ alpn: String?) -> Void,
         bytes: @escaping (UnsafeRawBufferPointer) -> Void,
         writable: @escaping () -> Void,
+        departing: @escaping () -> Void = {},
         inputEnded: @escaping () -> Bool = { false },
         closed: @escaping (TransportCloseReason) -> Void
     ) {
         self.handshakeDone = handshakeDone
         self.bytes = bytes
         self.writable = writable
+        self.departing = departing
         self.inputEnded = inputEnded
         self.closed = closed
     }
+}
+
+/// Why a transport could not begin.
+package enum TransportError: Error, Sendable {
+    case tls(TLSError)
+    case loop(EventLoopError)
 }

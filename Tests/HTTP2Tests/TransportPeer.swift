@@ -9,6 +9,8 @@ actor TransportPeer {
     private(set) var received: [UInt8] = []
     private(set) var alpn: String?
     private(set) var end: String?
+    /// Is written whenever bytes come in.
+    private var answer: [UInt8] = []
     private var waiters: [(isMet: (isolated TransportPeer) -> Bool, continuation: CheckedContinuation<Void, Never>)] =
         []
 
@@ -29,7 +31,9 @@ actor TransportPeer {
                     self.alpn = $0 ?? "none"; self.changed()
                 },
                 bytes: {
-                    self.received.append(contentsOf: $0); self.changed()
+                    self.received.append(contentsOf: $0)
+                    if !self.answer.isEmpty { self.transport?.write(self.answer) }
+                    self.changed()
                 },
                 writable: { self.changed() },
                 closed: {
@@ -40,6 +44,7 @@ actor TransportPeer {
     }
 
     func write(_ bytes: [UInt8]) { transport?.write(bytes) }
+    func answerAlways(_ answer: [UInt8]) { self.answer = answer }
     func pauseReading() { transport?.pauseReading() }
     func resumeReading() { transport?.resumeReading() }
     func close() { transport?.close() }

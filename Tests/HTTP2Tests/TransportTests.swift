@@ -1,4 +1,5 @@
 import Crypto
+import EventLoop
 import Foundation
 import HTTP2
 import Testing
@@ -51,6 +52,25 @@ struct TransportTests {
         #expect(await fixture.client.end == nil)
     }
 
+    @Test("reads what a peer had sent before it went away, also when it takes no answers", arguments: [true, false])
+    func readsBeforeEnding(usesTLS: Bool) async throws {
+        let fixture = try await Fixture(usesTLS: usesTLS, serverLoop: TestLoops.held)
+        defer { fixture.end() }
+        if usesTLS {
+            await fixture.client.until { $0.alpn != nil }
+            await fixture.server.until { $0.alpn != nil }
+        }
+        await fixture.server.answerAlways([UInt8](repeating: 1, count: 20_000))
+        let sent = Array(Self.payload.prefix(100_000))
+        let gate = DispatchSemaphore(value: 0)
+        TestLoops.held.perform { gate.wait() }
+        await fixture.client.write(sent)
+        await fixture.client.closeAfterWriting()
+        gate.signal()
+        await fixture.server.until { $0.end != nil }
+        #expect(await fixture.server.received == sent)
+    }
+
     @Test("refuses a certificate for another name and one of an unknown root")
     func refusesCertificates() async throws {
         let wrongName = try await Fixture(usesTLS: true, serverName: "example.com")
@@ -81,9 +101,14 @@ private struct Fixture {
     let client: TransportPeer
     let server: TransportPeer
 
-    init(usesTLS: Bool, serverName: String = "localhost", trustsSystemRoots: Bool = false) async throws {
+    init(
+        usesTLS: Bool,
+        serverName: String = "localhost",
+        trustsSystemRoots: Bool = false,
+        serverLoop: EventLoop = TestLoops.far
+    ) async throws {
         client = TransportPeer(loop: TestLoops.near)
-        server = TransportPeer(loop: TestLoops.far)
+        server = TransportPeer(loop: serverLoop)
         let (left, right) = makeSocketPair()
         guard usesTLS else {
             try await client.adopt(left, tls: nil, role: .client(serverName: serverName))
