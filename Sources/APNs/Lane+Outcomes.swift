@@ -29,6 +29,7 @@ extension Lane {
                 flight.push.attempts -= 1
             }
             resend(flight.push, isDraining ? .goAway : .refusedStream)
+        case .notSent: resend(flight.push, .notSent)
         case .reset(let code): doubt(flight.push, .reset, "stream reset, code \(code)")
         case .lost: doubt(flight.push, .connectionLost, "connection lost")
         case .deadlinePassed: doubt(flight.push, .deadline, "no answer within the deadline")

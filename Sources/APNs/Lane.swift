@@ -217,7 +217,6 @@ final class Lane {
             batch.templateGeneration = tokenGeneration
         }
         guard let template = batch.template else { return false }
-        batch.batch.witness?.handedOut(push.index)
         do throws(HTTP2Error) {
             let slot = try entry.submitting { () throws(HTTP2Error) in
                 try writer.submit(
@@ -225,7 +224,8 @@ final class Lane {
                     template: template,
                     body: batch.body,
                     on: entry.connection,
-                    deadline: batch.batch.deadline
+                    deadline: batch.batch.deadline,
+                    witness: batch.batch.witness.map { ($0, push.index) }
                 )
             }
             inFlight += 1

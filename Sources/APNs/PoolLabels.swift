@@ -5,6 +5,8 @@ package enum ResendCause: String, CaseIterable, Sendable {
     case refusedStream = "refused_stream"
     /// Above the last stream of a GOAWAY.
     case goAway = "goaway"
+    /// The connection broke before its bytes left.
+    case notSent = "not_sent"
     /// `ExpiredProviderToken`, and there is another token.
     case providerToken = "provider_token"
     /// `TooManyProviderTokenUpdates`: the same token, on another connection.

@@ -1,4 +1,5 @@
 package import APNsProtocol
+package import HTTP2
 
 /// Where one push of a batch goes, and the id that it keeps when it is sent again.
 package struct Recipient: Sendable {
@@ -11,11 +12,9 @@ package struct Recipient: Sendable {
     }
 }
 
-/// Is told what happens to a batch's pushes when it happens; for pushes that must not be sent twice.
-package protocol PushWitness: Sendable {
-    /// The push's bytes are about to be handed to a connection, perhaps not for the first time: from here on it may arrive.
-    /// Called on the connection's loop, which waits for it.
-    func handedOut(_ index: Int)
+/// Is told what happens to a batch's pushes when it happens; for pushes that must not be sent twice. Their numbers are their
+/// places in the batch.
+package protocol PushWitness: DepartureWitness {
     /// The push has its outcome.
     func ended(_ index: Int, _ outcome: Outcome)
 }

@@ -53,6 +53,7 @@ struct PushWriter: ~Copyable {
     ///   - body: The batch's payload.
     ///   - connection: Has room for it.
     ///   - deadline: The batch's.
+    ///   - witness: Is told before the request's bytes leave, by this number.
     /// - Returns: The request's slot.
     /// - Throws: ``HTTP2Error/notProcessed``; the connection drains.
     mutating func submit(
@@ -60,7 +61,8 @@ struct PushWriter: ~Copyable {
         template: HTTP2RequestTemplate,
         body: HTTP2Body,
         on connection: HTTP2ClientConnection,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        witness: (any DepartureWitness, number: Int)? = nil
     ) throws(HTTP2Error) -> Int {
         values.removeAll()
         switch recipient.route {
@@ -76,7 +78,7 @@ struct PushWriter: ~Copyable {
             values.write(channel.text)
             values.finishValue()
         }
-        return try connection.submit(template, values, body: body, deadline: deadline)
+        return try connection.submit(template, values, body: body, deadline: deadline, witness: witness)
     }
 
     /// The canonical form, 8-4-4-4-12, without making a text of it.

@@ -11,6 +11,8 @@ struct ClientStreamTable {
         var use = Use.free
         var stream: Int32 = 0
         var deadline = ContinuousClock.Instant.now
+        /// Which byte of the connection is the request's first.
+        var firstByte = 0
     }
 
     private var entries: [Entry] = []
@@ -27,9 +29,10 @@ struct ClientStreamTable {
         return entries.count - 1
     }
 
-    mutating func open(_ slot: Int, stream: Int32, deadline: ContinuousClock.Instant) {
+    mutating func open(_ slot: Int, stream: Int32, firstByte: Int, deadline: ContinuousClock.Instant) {
         entries[slot].use = .open
         entries[slot].stream = stream
+        entries[slot].firstByte = firstByte
         entries[slot].deadline = deadline
     }
 

@@ -215,7 +215,7 @@ package actor HTTP2Client {
             case .answered where response.isCutShort: .failure(.responseTooLarge(limit: bodyLimit))
             case .answered:
                 .success(HTTPResponse(status: response.status, fields: response.fields, body: response.body))
-            case .notProcessed: .failure(.notProcessed)
+            case .notProcessed, .notSent: .failure(.notProcessed)
             case .reset(let code): .failure(.streamReset(code: code))
             case .lost: .failure(.connectionLost("closed while the request was under way"))
             case .deadlinePassed: .failure(.deadlinePassed(written: true))

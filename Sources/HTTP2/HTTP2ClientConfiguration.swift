@@ -60,6 +60,8 @@ package enum HTTP2StreamEnd: Equatable, Sendable {
     case answered
     /// The peer has not taken it up: safe to repeat.
     case notProcessed
+    /// The connection broke before a byte of it left: safe to repeat.
+    case notSent
     /// The peer reset the stream.
     case reset(code: UInt32)
     /// The connection broke: it may have been processed.

@@ -33,6 +33,7 @@ package final class HTTP2ClientConnection {
     private var isUrgent = false
     var gatheredUntil: ContinuousClock.Instant?
     private var isSubmitting = false
+    private var departures = Departures()
     /// The connection was lost while a request was being submitted: it ends at the turn's end.
     private var lateEnd: (HTTP2Error, HTTP2EndCause)?
     /// Set before `closed` is called.
@@ -92,6 +93,7 @@ package final class HTTP2ClientConnection {
                 pump()
                 self.handlers?.room()
             },
+            departing: { [unowned self] in departures.depart(before: transport?.departedBytes ?? 0) },
             closed: { [unowned self] in
                 end(.connectionLost($0.description), state == .opening ? .tls : .peerClosed, handshakeFailed: "\($0)")
             }
@@ -133,7 +135,7 @@ package final class HTTP2ClientConnection {
     /// leave `reserve` free for others.
     package func canSubmit(bodyBytes: Int, leaving reserve: HTTP2Reserve = .none) -> Bool {
         guard state == .ready, lateEnd == nil, slots.available(leaving: reserve.streams) > 0, !session.isOver,
-            let transport, !transport.isBacklogged
+            let transport, transport.takesOutput, !transport.isBacklogged
         else { return false }
         // A window that never grows past one body must still let that body through.
         return slots.open == 0 || session.roomForBodies >= bodyBytes + reserve.windowBytes
@@ -148,15 +150,18 @@ package final class HTTP2ClientConnection {
     ///   - values: The varying ones, copied.
     ///   - body: Sent as flow control lets it.
     ///   - deadline: For the whole exchange.
+    ///   - witness: Is told before the request's bytes leave, by this number.
     /// - Returns: The request's slot.
     /// - Throws: ``HTTP2Error/notProcessed`` when the connection's stream numbers are used up; it drains from here on.
     package func submit(
         _ template: HTTP2RequestTemplate,
         _ values: borrowing HTTP2FieldValues,
         body: HTTP2Body?,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        witness: (any DepartureWitness, number: Int)? = nil
     ) throws(HTTP2Error) -> Int {
         let slot = streams.reserve()
+        let firstByte = (transport?.writtenBytes ?? 0) + session.output.count
         let stream: Int32
         do throws(HTTP2Error) {
             stream = try session.submit(template, values, body: body, slot: slot)
@@ -167,7 +172,8 @@ package final class HTTP2ClientConnection {
         }
         slots.opened()
         gathering.submitted()
-        streams.open(slot, stream: stream, deadline: deadline)
+        streams.open(slot, stream: stream, firstByte: firstByte, deadline: deadline)
+        if let (witness, number) = witness { departures.watch(number, from: firstByte, by: witness) }
         if slots.open == 1 { becameBusy() }
         if nextDeadline.map({ deadline < $0 }) ?? true {
             nextDeadline = deadline
@@ -366,11 +372,12 @@ package final class HTTP2ClientConnection {
         state = .closed
         cancelTimer()
         transport?.close()
+        let departed = transport?.departedBytes ?? 0
         let handlers = handlers
         self.handlers = nil
         for slot in streams.indices where streams[slot].use == .open {
             streams.abandon(slot)
-            handlers?.ended(slot, .lost, session.response(of: slot))
+            handlers?.ended(slot, streams[slot].firstByte < departed ? .lost : .notSent, session.response(of: slot))
         }
         handlers?.closed(error)
     }

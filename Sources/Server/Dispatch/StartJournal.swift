@@ -8,7 +8,7 @@ internal import Glibc
 /// Which starts of a pass have been handed to a connection, and what APNs answered, in a file that outlives the process.
 ///
 /// PostgreSQL knows that a page is about to be sent before a byte goes out, and what became of it when all answers are in.
-/// What lies between is here: one line a push before its bytes go out, one with its answer. Writing goes to shared memory, which
+/// What lies between is here: one line a push right before the kernel gets its bytes, one with its answer. Writing goes to shared memory, which
 /// the kernel keeps when the process is killed, and which is empty after a restart of the machine. So a successor on the same
 /// machine can tell starts that were never handed out from those that may have arrived. Where there is no journal all of them
 /// may have.
@@ -17,7 +17,7 @@ internal import Glibc
 final class StartJournal: Sendable {
     /// What is known of one start.
     enum Mark: UInt8, Sendable {
-        /// Its bytes are about to be handed to a connection: it may arrive.
+        /// The kernel is about to get its bytes: it may arrive.
         case handedOut = 1
         case accepted = 2
         /// APNs has said that it did not take it, or it never left.
@@ -55,12 +55,16 @@ final class StartJournal: Sendable {
 
     deinit { leave() }
 
-    /// Puts a mark down. Where that fails there is no journal any more, rather than a wrong one.
-    func mark(_ device: UInt64, _ mark: Mark) {
-        var line = (0..<8).map { UInt8(truncatingIfNeeded: device >> UInt64(8 * $0)) }
-        line.append(mark.rawValue)
+    /// Puts a mark down for each. Where that fails there is no journal any more, rather than a wrong one.
+    func mark(_ devices: [UInt64], _ mark: Mark) {
+        var lines: [UInt8] = []
+        lines.reserveCapacity(devices.count * Self.lineBytes)
+        for device in devices {
+            for byte in 0..<8 { lines.append(UInt8(truncatingIfNeeded: device >> UInt64(8 * byte))) }
+            lines.append(mark.rawValue)
+        }
         descriptor.withLock { descriptor in
-            guard descriptor >= 0, !Self.write(line, to: descriptor) else { return }
+            guard descriptor >= 0, !Self.write(lines, to: descriptor) else { return }
             unlink(path)
             close(descriptor)
             descriptor = -1
@@ -214,18 +218,23 @@ final class StartJournal: Sendable {
 }
 
 /// Puts down in a journal what becomes of one batch's starts.
-struct StartWitness: PushWitness {
-    let journal: StartJournal
-    /// In the batch's order: ``StartJournal/hash(_:)`` of each device.
-    let devices: [UInt64]
+final class StartWitness: PushWitness {
+    private let journal: StartJournal
+    private let devices: [UInt64]
 
-    func handedOut(_ index: Int) { journal.mark(devices[index], .handedOut) }
+    /// The devices are in the batch's order: ``StartJournal/hash(_:)`` of each device.
+    init(journal: StartJournal, devices: [UInt64]) {
+        self.journal = journal
+        self.devices = devices
+    }
+
+    func handedOut(_ indices: [Int]) { journal.mark(indices.map { devices[$0] }, .handedOut) }
 
     func ended(_ index: Int, _ outcome: Outcome) {
         switch outcome {
-        case .accepted: journal.mark(devices[index], .accepted)
+        case .accepted: journal.mark([devices[index]], .accepted)
         case .unknown: break
-        default: journal.mark(devices[index], .notTaken)
+        default: journal.mark([devices[index]], .notTaken)
         }
     }
 }

@@ -27,7 +27,7 @@ struct StartJournalTests {
         try inFolder { folder in
             let journal = try #require(StartJournal(lease: lease, in: folder))
             let witness = witness(journal, "a", "b", "c", "d", "e")
-            for index in 0..<4 { witness.handedOut(index) }
+            for index in 0..<4 { witness.handedOut([index]) }
             witness.ended(0, .accepted(uniqueID: nil))
             witness.ended(1, .later(after: nil, reason: "ServiceUnavailable"))
             witness.ended(2, .unknown("connection lost"))
@@ -50,9 +50,9 @@ struct StartJournalTests {
         try inFolder { folder in
             let journal = try #require(StartJournal(lease: lease, in: folder))
             let witness = witness(journal, "a")
-            witness.handedOut(0)
+            witness.handedOut([0])
             witness.ended(0, .notProcessed)
-            witness.handedOut(0)
+            witness.handedOut([0])
             journal.leave()
             #expect(StartJournal.findings(of: lease, in: folder)?[device("a")] == .handedOut)
         }
@@ -62,9 +62,9 @@ struct StartJournalTests {
     func pages() throws {
         try inFolder { folder in
             let journal = try #require(StartJournal(lease: lease, in: folder))
-            witness(journal, "a").handedOut(0)
+            witness(journal, "a").handedOut([0])
             journal.clear()
-            witness(journal, "b").handedOut(0)
+            witness(journal, "b").handedOut([0])
             journal.leave()
             let found = try #require(StartJournal.findings(of: lease, in: folder))
             #expect(found[device("a")] == nil && found[device("b")] == .handedOut)
@@ -73,7 +73,7 @@ struct StartJournalTests {
             next.remove()
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
             // What comes late finds no file to write to.
-            witness(next, "a").handedOut(0)
+            witness(next, "a").handedOut([0])
         }
     }
 
@@ -82,7 +82,7 @@ struct StartJournalTests {
         try inFolder { folder in
             let path = "\(folder)/touchline-starts-\(lease)"
             let journal = try #require(StartJournal(lease: lease, in: folder))
-            witness(journal, "a").handedOut(0)
+            witness(journal, "a").handedOut([0])
             journal.leave()
             var bytes = try Data(contentsOf: URL(filePath: path))
             bytes.append(contentsOf: [1, 2, 3])
