@@ -183,12 +183,14 @@ extension Store {
 
     /// Records a page of starts, each device once over all its topics, before any of them is sent.
     ///
-    /// First those that wait by themselves, then those behind the pass's cursor, which moves in the same transaction.
+    /// First those that wait by themselves, then those behind the pass's cursor, which moves in the same transaction over at most
+    /// `scanLimit` devices: a page may be empty and not the last.
     /// - Returns: Those to be sent, and whether the pass has come to its end; nil: the claim is lost, or the match takes no
     ///   starts any more.
     package func recordStarts(
         of pass: StartPass,
         limit: Int,
+        scanLimit: Int = 10_000,
         lease: Duration,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> (starts: [RecordedStart], isAtEnd: Bool)? {
@@ -214,19 +216,28 @@ extension Store {
                           AND p.state = 'running' AND p.due_at IS NOT NULL AND p.start_until > now()
                           AND m.deleted_at IS NULL AND m.end_requested_at IS NULL AND m.end_version IS NULL
                           AND m.status IN ('scheduled', 'live')
+                    ), scan AS MATERIALIZED (
+                        -- Along the primary key, so many rows at most, whoever follows: a page costs the same in a large tenant.
+                        SELECT d.device, d.bundle, d.environment, d.topics, d.push_to_start_token, d.refused_reason, d.showing
+                        FROM devices d WHERE d.tenant_id = $1 AND d.device > (SELECT cursor FROM pass)
+                        ORDER BY d.device LIMIT $6
                     ), page AS MATERIALIZED (
                         SELECT d.device, d.push_to_start_token IS NOT NULL AND d.refused_reason IS NULL
                             AND NOT $2 = ANY (d.showing) AND NOT EXISTS (
                                 SELECT FROM activities a WHERE a.tenant_id = $1 AND a.match_id = $2
                                   AND a.device = d.device) AS wants
-                        FROM pass, devices d
-                        WHERE d.tenant_id = $1 AND d.device > pass.cursor AND d.bundle = pass.bundle
-                          AND d.environment = $3 AND d.topics && pass.topics
+                        FROM pass, scan d
+                        WHERE d.bundle = pass.bundle AND d.environment = $3 AND d.topics && pass.topics
                         ORDER BY d.device LIMIT $5
+                    ), seen AS (
+                        SELECT count(*) < $5 AS is_through FROM page
                     ), moved AS (
-                        UPDATE start_passes p SET cursor = coalesce((SELECT max(device) FROM page), p.cursor)
+                        UPDATE start_passes p
+                        SET cursor = CASE WHEN is_through THEN (SELECT max(device) FROM scan)
+                                     ELSE (SELECT max(device) FROM page) END
+                        FROM seen
                         WHERE p.tenant_id = $1 AND p.match_id = $2 AND p.environment = $3
-                          AND EXISTS (SELECT FROM page)
+                          AND EXISTS (SELECT FROM scan)
                     ), fresh AS (
                         INSERT INTO starts (tenant_id, match_id, device, environment, state, sender, attempts)
                         SELECT $1, $2, device, $3, 'sending', $4, 1 FROM page WHERE wants
@@ -240,13 +251,13 @@ extension Store {
                         RETURNING s.device, s.attempts
                     ), taken AS (SELECT * FROM fresh UNION ALL SELECT * FROM waiting)
                     SELECT t.device, d.push_to_start_token, d.supports_channels, d.frequent, t.attempts,
-                           (SELECT count(*) FROM page)
+                           (SELECT is_through FROM seen) AND (SELECT count(*) FROM scan) < $6
                     FROM (SELECT 1) one LEFT JOIN taken t ON true
                     LEFT JOIN devices d ON d.tenant_id = $1 AND d.device = t.device
                       AND d.push_to_start_token IS NOT NULL AND NOT $2 = ANY (d.showing) AND NOT EXISTS (
                           SELECT FROM activities a WHERE a.tenant_id = $1 AND a.match_id = $2 AND a.device = d.device)
                     """,
-                    pass.key + [.text(pass.lease), .int(limit)]
+                    pass.key + [.text(pass.lease), .int(limit), .int(scanLimit)]
                 ),
             ],
             by: deadline
@@ -271,7 +282,7 @@ extension Store {
             )
         }
         if !unwanted.isEmpty { try await settleStarts(unwanted, of: pass, by: deadline) }
-        return (starts, first.int(5) < limit && results[1].count <= limit)
+        return (starts, first.bool(5) && results[1].count <= limit)
     }
 
     /// Writes down what became of starts. A token that APNs refuses is set aside until the device names another.

@@ -54,6 +54,64 @@ struct PlanTests {
         #expect(try await match.value("SELECT count(*) FROM stragglers") == "3")
     }
 
+    @Test("a page of starts reads so many devices, whoever follows, and all pages find everybody once")
+    func readsDevicesByPages() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store(limit: 1))
+        let soon = SendingFixture.soon
+        _ = try await match.store.owner(by: soon, "ALTER TABLE devices SET (autovacuum_enabled = off)")
+        // The few that follow are the first and the last, in the order of the ids.
+        _ = try await match.store.owner(
+            by: soon,
+            """
+            INSERT INTO devices (tenant_id, device, bundle, environment, push_to_start_token, topics)
+            SELECT 't_acme', 'd' || lpad(n::text, 5, '0'), bundle, 'production', lpad(to_hex(n), 64, '0'),
+                   CASE WHEN n <= 30 OR n > 19990 THEN ARRAY['team:a'] ELSE ARRAY['team:c'] END
+            FROM generate_series(1, 20000) n, matches
+            """
+        )
+        _ = try await match.store.owner(
+            by: soon,
+            [
+                "UPDATE matches SET topics = '{team:a}', start_alert = '{}', status = 'scheduled'",
+                Store.planStarts(tenant: match.key.tenant, match: match.key.match),
+            ]
+        )
+        let claimed = try await match.store.claimStartPass(owner: "a1", lease: .seconds(30), by: soon)
+        let pass = try #require(claimed.pass)
+        var found: [String] = []
+        var pages: [Int] = []
+        while true {
+            let before = try await devicesRead(match)
+            let page = try #require(
+                try await match.store.recordStarts(
+                    of: pass,
+                    limit: 20,
+                    scanLimit: 1_000,
+                    lease: .seconds(30),
+                    by: soon
+                )
+            )
+            // The scan, and each start once more.
+            let read = try await devicesRead(match) - before
+            #expect(read > 0 && read <= 1_100, "\(read) rows read")
+            found += page.starts.map(\.device.text)
+            pages.append(page.starts.count)
+            if page.isAtEnd { break }
+        }
+        #expect(found.count == 40 && Set(found).count == 40)
+        // The second page begins behind the 20th device: the last follower is on the 21st page's thousand.
+        #expect(pages == [20, 10] + Array(repeating: 0, count: 18) + [10])
+    }
+
+    /// Rows of `devices` that this connection's scans have read.
+    private func devicesRead(_ match: SendingFixture) async throws -> Int {
+        _ = try await match.value("SELECT pg_stat_force_next_flush()::text")
+        let read = try await match.value(
+            "SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0))::text FROM pg_stat_user_tables WHERE relname = 'devices'"
+        )
+        return Int(read ?? "") ?? -1
+    }
+
     /// Rows of `activities` that this connection's scans have read.
     private func rowsRead(_ match: SendingFixture) async throws -> Int {
         _ = try await match.value("SELECT pg_stat_force_next_flush()::text")
