@@ -128,6 +128,30 @@ struct ExampleRunTests {
         }
     }
 
+    @Test("says what it means when nothing is sent for an event")
+    func remarks() async throws {
+        try await CommandStage.with { stage in
+            let environment = try await prepare(stage)
+            let event = "touchline event send final --content-state '{\"home\":1,\"away\":0}' --id"
+            for (line, text) in [
+                ("\(event) 1 --occurred-at 2026-01-02T00:00:00Z", "accepted"),
+                ("\(event) 1 --occurred-at 2026-01-02T00:00:00Z", "there already, word for word"),
+                ("\(event) 2 --occurred-at 2026-01-01T00:00:00Z", "before the newest event"),
+                ("\(event) 4", "The match has ended"),
+            ] {
+                if text.contains("ended") {
+                    let end = "SELECT touchline_end(tenant_id, match_id) FROM matches"
+                    _ = try await stage.store.owner(by: .patient, end)
+                }
+                let run = try await stage.run(line, environment)
+                #expect(run.ending == .exited(0), "\(line)\n\(run.output)")
+                #expect(run.output.contains(text), "\(line)\n\(run.output)")
+                let json = try await stage.run("\(line) --json", environment)
+                #expect(json.output.hasPrefix("{") && json.output.split(separator: "\n").count == 1, "\(json.output)")
+            }
+        }
+    }
+
     @Test("names what to type where an id is wrong")
     func wrongIDs() async throws {
         try await CommandStage.with { stage in

@@ -49,10 +49,13 @@ package struct APIClient: Sendable {
     package struct Answer: Sendable {
         package let status: Int
         package let body: [UInt8]
+        /// The service had taken the same before, and did nothing more.
+        package let isReplayed: Bool
 
-        package init(status: Int, body: [UInt8]) {
+        package init(status: Int, body: [UInt8], isReplayed: Bool = false) {
             self.status = status
             self.body = body
+            self.isReplayed = isReplayed
         }
 
         package var text: String { String(decoding: body, as: UTF8.self) }
@@ -116,7 +119,10 @@ package struct APIClient: Sendable {
                 pause = min(pause * 2, .seconds(1))
                 continue
             }
-            guard response.status >= 400 else { return Answer(status: response.status, body: response.body) }
+            guard response.status >= 400 else {
+                let isReplayed = response.fields["idempotent-replayed"] == "true"
+                return Answer(status: response.status, body: response.body, isReplayed: isReplayed)
+            }
             let asked = Duration.seconds(response.fields["retry-after"].flatMap { Int($0) } ?? 1)
             guard [429, 503].contains(response.status), ContinuousClock.now + asked < end, !Task.isCancelled else {
                 throw Self.failure(response)

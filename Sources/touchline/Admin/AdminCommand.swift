@@ -55,6 +55,7 @@ enum AdminCommand {
         details: String = "",
         example: String,
         examples: [Command.Example] = [],
+        remark: @escaping @Sendable (APIClient.Answer) -> String? = { _ in nil },
         call: @escaping @Sendable (Invocation) throws(Failure) -> Call
     ) -> Command {
         Command(
@@ -69,6 +70,7 @@ enum AdminCommand {
             let call = try call(invocation)
             let answer = try await APIOptions.client(invocation).send(call.method, call.path, call.body)
             try AnswerView(invocation).object(answer)
+            if !invocation.isOn("--json"), let text = remark(answer) { Terminal.complain(text) }
         }
     }
 

@@ -13,7 +13,8 @@ extension Command {
                 says. It is sent again as it is, without harm, when the answer was lost.
                 """,
             example: #"touchline event send final --id 21 --importance key --content-state '{"home":1,"away":0}'"#,
-            examples: [.init("The whole event from a file", "touchline event send final --file goal.json --id 22")]
+            examples: [.init("The whole event from a file", "touchline event send final --file goal.json --id 22")],
+            remark: EventRemark.text
         ) { invocation throws(Failure) in
             .init(
                 method: "POST",
