@@ -9,6 +9,7 @@ actor ScriptedFaults {
     /// By token: the answer.
     private var tokens: [String: JSONOutput] = [:]
     private var last = 0
+    private var telling: Task<Void, Never>?
 
     /// What APNs answers for a token that it takes no more.
     enum Refusal: Sendable {
@@ -64,7 +65,18 @@ actor ScriptedFaults {
         _ = try? await simulator.api.send("POST", "/_sim/connections", ["do": action])
     }
 
+    /// One after the other: of two at once the older could be the last to arrive, and hold on.
     private func tell() async {
+        let before = telling
+        let task = Task {
+            await before?.value
+            await send()
+        }
+        telling = task
+        await task.value
+    }
+
+    private func send() async {
         // Tokens first: what settles a request is done by the first rule that matches.
         let all =
             tokens.sorted { $0.key < $1.key }.map { token, answer in
