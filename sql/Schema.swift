@@ -24,5 +24,6 @@ package enum Schema {
         Migration(name: "0015_one_maker_a_bundle", sql: PackageResources._015_one_maker_a_bundle_sql),
         Migration(name: "0016_lead_a_start", sql: PackageResources._016_lead_a_start_sql),
         Migration(name: "0017_want_again", sql: PackageResources._017_want_again_sql),
+        Migration(name: "0018_keep_alerted", sql: PackageResources._018_keep_alerted_sql),
     ]
 }

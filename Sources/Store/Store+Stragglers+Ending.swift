@@ -62,6 +62,9 @@ extension Store {
         }
         fates += report.retries.map { Fate($0.straggler, delay: $0.delay) }
         var statements = fates.isEmpty ? [] : [Self.wantAgain(fates, of: match, alertVersion: report.alertVersion)]
+        if let accepted = report.ends[.accepted], !accepted.isEmpty, report.alertVersion > 0 {
+            statements.append(Self.keepAlerted(accepted, of: match, report.alertVersion))
+        }
         for (end, stragglers) in report.ends.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             statements.append(Self.end(stragglers, as: end, of: match, report))
         }
@@ -137,6 +140,27 @@ extension Store {
                 ),
                 .int(alertVersion),
             ]
+        )
+    }
+
+    /// A phone whose registration asked for an alert has it now, wherever it goes next. Of what a sweep handed over the sweep
+    /// knows.
+    private static func keepAlerted(
+        _ stragglers: [ClaimedStraggler],
+        of match: MatchKey,
+        _ alertVersion: Int64
+    ) -> PGStatement {
+        PGStatement(
+            """
+            UPDATE activities SET alerted_version = $5 WHERE ctid = ANY (ARRAY(
+                SELECT a.ctid FROM unnest($3::text[], $4::timestamptz[]) AS d (activity, claimed_until)
+                CROSS JOIN LATERAL (
+                    SELECT due_at, alert_version, is_handed FROM stragglers
+                    WHERE tenant_id = $1 AND match_id = $2 AND activity = d.activity LIMIT 1) s
+                CROSS JOIN LATERAL (\(activity("d.activity", isLocked: true))) a
+                WHERE s.due_at = d.claimed_until AND s.alert_version BETWEEN 1 AND $5 AND NOT s.is_handed))
+            """,
+            claims(stragglers, of: match) + [.int(alertVersion)]
         )
     }
 

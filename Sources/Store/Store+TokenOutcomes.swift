@@ -26,9 +26,14 @@ extension Store {
     ) -> PGStatement {
         PGStatement(
             """
-            UPDATE stragglers SET alert_version = 0, doubt_row = NULL
-            WHERE tenant_id = $1 AND match_id = $2 AND doubt_row > $3 AND doubt_row <= $4 AND environment = $5
-              AND doubt_cadence = $6 AND doubt_shard = $7 AND alert_version = $8 AND activity = ANY ($9::text[])
+            WITH told AS (
+                UPDATE stragglers SET alert_version = 0, doubt_row = NULL
+                WHERE tenant_id = $1 AND match_id = $2 AND doubt_row > $3 AND doubt_row <= $4 AND environment = $5
+                  AND doubt_cadence = $6 AND doubt_shard = $7 AND alert_version = $8 AND activity = ANY ($9::text[])
+                RETURNING activity
+            )
+            UPDATE activities SET alerted_version = $8 WHERE ctid = ANY (ARRAY(
+                SELECT a.ctid FROM told CROSS JOIN LATERAL (\(Self.activity("told.activity", isLocked: true))) a))
             """,
             alerted.target.match.parameters + [
                 .int(alerted.range.after), .int(alerted.range.through), .text(alerted.target.environment.rawValue),

@@ -139,6 +139,37 @@ struct OutcomeTests {
         }
     }
 
+    @Test("one that goes back to its first cadence, while the other is held up, is not alerted again either")
+    func movedThereAndBack() async throws {
+        var options = EngineFixture.Options()
+        options.pageSize = 25
+        let heldUp = (26...50).map { number in
+            """
+            {"on":{"token":"\(TestTokens.token(number))","times":1},"do":{"status":503,"reason":"ServiceUnavailable",
+             "retry_after":"5"}}
+            """
+        }
+        options.faults = """
+            {"rules":[\(heldUp.joined(separator: ",")),
+            {"on":{"route":"device","every":3,"times":20},"do":{"status":503,"reason":"ServiceUnavailable","retry_after":"5"}}]}
+            """
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...25)
+            try await engine.register(26...50, frequent: false)
+            try await engine.event(1, importance: .key, alert: "Goal!")
+            try await engine.until(
+                "SELECT bool_or(cardinality(alerted) > 0) AND count(*) FILTER (WHERE backoff > 0) = 2 FROM targets"
+            )
+            try await engine.register(1...25, frequent: false)
+            try await engine.register(1...25)
+            try await engine.untilSettled()
+            let pushes = await engine.pushes()
+            #expect(pushes.count == 50 && pushes.values.allSatisfy { $0.last?.home == 1 })
+            #expect(pushes.values.allSatisfy { $0.compactMap(\.alert) == ["Goal!"] })
+            #expect(try await engine.store.sumsOff(limit: 10, by: EngineFixture.soon) == [])
+        }
+    }
+
     @Test("a configuration error stops the app with a reason, and goes on when it is resumed")
     func stop() async throws {
         var options = EngineFixture.Options()
