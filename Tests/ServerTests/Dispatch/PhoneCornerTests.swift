@@ -217,6 +217,9 @@ struct PhoneCornerTests {
             try await engine.untilSettled()
             try await expect(await engine.pushes())
             #expect(try await engine.store.sumsOff(limit: 10, by: EngineFixture.soon) == [])
+            // Whatever brought it, and wherever the phone goes next.
+            let known = "SELECT (alerted_version = 1)::text FROM activities WHERE token = '\(TestTokens.token(103))'"
+            #expect(try await engine.value(known) == "true")
             running.cancel()
             await running.value
         }

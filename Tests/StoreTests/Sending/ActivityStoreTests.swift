@@ -100,6 +100,22 @@ struct ActivityStoreTests {
         #expect(try await match.value(isLater) == "true")
     }
 
+    @Test("a phone that brought its own alert about is known to have had it; of a sweep's the sweep knows")
+    func keepsAlerted() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.event("1")
+        for name in ["a", "b", "c"] { try await match.register([try match.registration(name)]) }
+        _ = try await match.value(
+            "UPDATE stragglers SET alert_version = CASE activity WHEN 'c' THEN 0 ELSE 1 END, is_handed = activity = 'b'"
+        )
+        var report = SendingFixture.report(version: 1)
+        report.alertVersion = 1
+        report.ends[.accepted] = try await claim(match)
+        try await match.store.finishStragglers(of: match.key, report, by: SendingFixture.soon)
+        let known = "SELECT string_agg(activity, ' ') FROM activities WHERE alerted_version = 1"
+        #expect(try await match.value(known) == "a")
+    }
+
     @Test("an unknown match and an environment without an app are told apart")
     func refusals() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store())
