@@ -8,6 +8,19 @@ import Testing
 
 @Suite("Outcomes that are not a success", .database, .timeLimit(.minutes(5)))
 struct OutcomeTests {
+    /// Pages of 25, of which every third push is put off; those to the tokens `heldUp` all are, once.
+    private static func failingInPart(retryAfter: Int, heldUp: ClosedRange<Int>? = nil) -> EngineFixture.Options {
+        let later = #"{"status":503,"reason":"ServiceUnavailable","retry_after":"\#(retryAfter)"}"#
+        let rules = (heldUp.map(Array.init) ?? []).map { #""token":"\#(TestTokens.token($0))","times":1"# }
+        var options = EngineFixture.Options()
+        options.pageSize = 25
+        options.faults = (rules + [#""route":"device","every":3,"times":20"#])
+            .map { #"{"on":{\#($0)},"do":\#(later)}"# }
+            .joined(separator: ",")
+        options.faults = options.faults.map { #"{"rules":[\#($0)]}"# }
+        return options
+    }
+
     private func rule(_ number: Int, _ action: String) -> String {
         #"{"on":{"token":"\#(TestTokens.token(number))"},"do":\#(action)}"#
     }
@@ -71,13 +84,7 @@ struct OutcomeTests {
 
     @Test("a page that fails in part is read again for those alone whom it did not reach")
     func partOfAPage() async throws {
-        var options = EngineFixture.Options()
-        options.pageSize = 25
-        options.faults = """
-            {"rules":[{"on":{"route":"device","every":3,"times":20},"do":{"status":503,"reason":"ServiceUnavailable",
-            "retry_after":"1"}}]}
-            """
-        try await EngineFixture.run(options) { engine in
+        try await EngineFixture.run(Self.failingInPart(retryAfter: 1)) { engine in
             try await engine.register(1...100)
             try await engine.event(1, importance: .key, alert: "Goal!")
             try await engine.until("SELECT cardinality(passed) > 0 FROM targets")
@@ -98,13 +105,7 @@ struct OutcomeTests {
 
     @Test("a newer version goes to all of a page that failed in part, its alert to those alone who have not had it")
     func newerThanPartOfAPage() async throws {
-        var options = EngineFixture.Options()
-        options.pageSize = 25
-        options.faults = """
-            {"rules":[{"on":{"route":"device","every":3,"times":20},"do":{"status":503,"reason":"ServiceUnavailable",
-            "retry_after":"5"}}]}
-            """
-        try await EngineFixture.run(options) { engine in
+        try await EngineFixture.run(Self.failingInPart(retryAfter: 5)) { engine in
             try await engine.register(1...25)
             try await engine.event(1, importance: .key, alert: "Goal!")
             try await engine.until("SELECT cardinality(alerted) > 0 FROM targets")
@@ -120,13 +121,7 @@ struct OutcomeTests {
 
     @Test("a phone of such a page that had the alert and changes its cadence is not alerted again")
     func movedFromPartOfAPage() async throws {
-        var options = EngineFixture.Options()
-        options.pageSize = 25
-        options.faults = """
-            {"rules":[{"on":{"route":"device","every":3,"times":20},"do":{"status":503,"reason":"ServiceUnavailable",
-            "retry_after":"5"}}]}
-            """
-        try await EngineFixture.run(options) { engine in
+        try await EngineFixture.run(Self.failingInPart(retryAfter: 5)) { engine in
             try await engine.register(1...25)
             try await engine.event(1, importance: .key, alert: "Goal!")
             try await engine.until("SELECT cardinality(alerted) > 0 FROM targets")
@@ -141,19 +136,7 @@ struct OutcomeTests {
 
     @Test("one that goes back to its first cadence, while the other is held up, is not alerted again either")
     func movedThereAndBack() async throws {
-        var options = EngineFixture.Options()
-        options.pageSize = 25
-        let heldUp = (26...50).map { number in
-            """
-            {"on":{"token":"\(TestTokens.token(number))","times":1},"do":{"status":503,"reason":"ServiceUnavailable",
-             "retry_after":"5"}}
-            """
-        }
-        options.faults = """
-            {"rules":[\(heldUp.joined(separator: ",")),
-            {"on":{"route":"device","every":3,"times":20},"do":{"status":503,"reason":"ServiceUnavailable","retry_after":"5"}}]}
-            """
-        try await EngineFixture.run(options) { engine in
+        try await EngineFixture.run(Self.failingInPart(retryAfter: 5, heldUp: 26...50)) { engine in
             try await engine.register(1...25)
             try await engine.register(26...50, frequent: false)
             try await engine.event(1, importance: .key, alert: "Goal!")
