@@ -75,6 +75,7 @@ extension API {
                 hint: "Give one here, as {\"alert\":{\"title\",\"body\"}}, or with the match, as start.alert."
             )
         }
+        try await checkAttributes(of: record, call)
         guard try await store.startNow(match, alert: alert, by: call.deadline) else {
             throw Problem(
                 .conflict,
@@ -85,6 +86,23 @@ extension API {
         }
         wake()
         return try await showStarts(call)
+    }
+
+    /// A start comes once: what phones cannot decode is no start.
+    private func checkAttributes(of record: MatchRecord, _ call: Call) async throws {
+        let (type, _) = try await store.matchContext(
+            bundle: record.bundle,
+            type: record.type,
+            tenant: call.tenant,
+            by: call.deadline
+        )
+        guard let json = type?.attributes, let contract = contracts.contract(json) else { return }
+        _ = try contract.check(try Self.attributes(record.attributes), path: "attributes")
+    }
+
+    /// What a start carries: `{}` for a match without attributes.
+    static func attributes(_ json: RawJSON?) throws -> JSONValue {
+        try JSONScanner.decode(json.map { Array($0.bytes) } ?? Array("{}".utf8))
     }
 
     /// What became of a match's starts.

@@ -36,11 +36,11 @@ extension API {
             by: call.deadline
         )
         var warnings = type == nil ? ["type_without_contract"] : []
-        if let attributes = try body.optionalObject("attributes"), let json = type?.attributes,
-            let contract = contracts.contract(json)
-        {
+        // A start carries some even if there are none.
+        let attributes = try body.optionalObject("attributes") ?? (start == nil ? nil : try Self.attributes(nil))
+        if let attributes, let json = type?.attributes, let contract = contracts.contract(json) {
             let verdict = try contract.check(attributes, path: "attributes")
-            draft.attributes = verdict.json
+            if draft.attributes != nil { draft.attributes = verdict.json }
             warnings += verdict.warnings
         }
         if let state = try body.optionalObject("content_state") {

@@ -105,6 +105,26 @@ struct DeviceTests {
         try await call.problem("PUT", "/v1/matches/m3", body(3_800), .payloadTooLarge, field: "start")
     }
 
+    @Test("a match whose start phones could not decode is refused, with the start or when it is started")
+    func attributesMissing() async throws {
+        let fixture = try await APIFixture.make()
+        let call = fixture.call(fixture.admin)
+        let contract = #"{"content_state":{"home":"int"},"attributes":{"cup":"string"}}"#
+        _ = try await call.json("PUT", "/v1/apps/\(APIFixture.bundle)/types/Cup", contract, 200)
+        func body(_ more: String) -> String {
+            """
+            {"bundle":"\(APIFixture.bundle)","type":"Cup","kickoff_at":"2026-07-19T19:00:00Z","content_state":{"home":0}\(more)}
+            """
+        }
+        let start = #""start":{"alert":{"title":"Kick-off","body":"Soon"}}"#
+        try await call.problem("PUT", "/v1/matches/c", body(",\(start)"), .contractViolation, field: "attributes.cup")
+        _ = try await call.json("PUT", "/v1/matches/c", body(""), 201)
+        let alert = #"{"alert":{"title":"Kick-off","body":"Soon"}}"#
+        try await call.problem("POST", "/v1/matches/c/starts", alert, .contractViolation, field: "attributes.cup")
+        _ = try await call.json("PUT", "/v1/matches/c", body(#","attributes":{"cup":"World"},\#(start)"#), 200)
+        _ = try await call.json("POST", "/v1/matches/c/starts", alert, 200)
+    }
+
     @Test("another tenant's are not found, and not started")
     func tenants() async throws {
         let fixture = try await APIFixture.make()
