@@ -56,6 +56,13 @@ extension Store {
             )
             let channels = Self.planChannels(tenant: key.tenant, bundle: key.bundle)
             let starts = Self.planStarts(tenant: key.tenant, bundle: key.bundle)
+            if isPaused == false || resumes {
+                let sql = """
+                    \(Self.resumeStarts) AND tenant_id = $1 AND environment = $3
+                      AND match_id IN (SELECT match_id FROM matches WHERE tenant_id = $1 AND bundle = $2)
+                    """
+                _ = try await connection.query(sql, key.parameters, by: deadline)
+            }
             for plan in [channels, starts] { _ = try await connection.query(plan.sql, plan.parameters, by: deadline) }
             return AppRecord(changed[0], tenant: key.tenant)
         }

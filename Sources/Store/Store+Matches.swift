@@ -77,6 +77,9 @@ extension Store {
             key.tenant,
             by: deadline,
             """
+            WITH woken AS (
+                \(Self.resumeStarts) AND NOT $3 AND (tenant_id, match_id) = ($1, $2)
+            )
             UPDATE matches AS m SET paused_at = CASE WHEN $3 THEN coalesce(m.paused_at, now()) END, updated_at = now()
             WHERE m.tenant_id = $1 AND m.match_id = $2 AND m.deleted_at IS NULL RETURNING \(MatchRecord.columns)
             """,

@@ -3,6 +3,12 @@ package import Core
 package import PostgreSQL
 
 extension Store {
+    /// Passes that have begun and wait, for the end of a pause perhaps, look again at once. To be narrowed by `AND`.
+    static let resumeStarts = """
+        UPDATE start_passes SET due_at = now()
+        WHERE began_at IS NOT NULL AND lease_owner IS NULL AND due_at > now()
+        """
+
     /// How long after its kick-off a match may still be started on a phone.
     private static let startWindow = "interval '90 minutes'"
 

@@ -63,6 +63,9 @@ extension Store {
         try await owner(
             by: deadline,
             """
+            WITH woken AS (
+                \(Self.resumeStarts) AND $3::boolean IS FALSE AND tenant_id = $1
+            )
             UPDATE tenants SET name = coalesce($2, name), paused_at = CASE
                 WHEN $3::boolean IS NULL THEN paused_at WHEN $3 THEN coalesce(paused_at, now()) END
             WHERE tenant_id = $1 RETURNING \(TenantRecord.columns)

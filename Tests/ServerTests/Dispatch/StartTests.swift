@@ -187,6 +187,38 @@ struct StartTests {
         }
     }
 
+    @Test("starts that a pause has held come as soon as it ends", arguments: ["match", "app", "tenant"])
+    func resumed(what: String) async throws {
+        try await EngineFixture.run(.starts(dispatches: true)) { engine in
+            try await engine.put("a", token: 1, ["team:a"])
+            func pause(_ isPaused: Bool) async throws {
+                let body = #"{"paused":\#(isPaused)}"#
+                switch what {
+                case "match": _ = try await engine.admin().json("PATCH", "/v1/matches/final", body, 200)
+                case "app":
+                    let path = "/v1/apps/\(EngineFixture.bundle)/production"
+                    _ = try await engine.admin().json("PATCH", path, body, 200)
+                default:
+                    _ = try await engine.store.changeTenant(
+                        engine.key.tenant,
+                        name: nil,
+                        isPaused: isPaused,
+                        by: EngineFixture.soon
+                    )
+                    engine.bell.ring()
+                }
+            }
+            try await pause(true)
+            try await engine.planStarts()
+            let waits = "SELECT due_at > now() + interval '10 seconds' AND lease_owner IS NULL FROM start_passes"
+            try await engine.until(waits)
+            let end = ContinuousClock.now + .seconds(8)
+            try await pause(false)
+            try await engine.until("SELECT count(*) = 1 FROM starts WHERE state = 'accepted'")
+            #expect(ContinuousClock.now < end)
+        }
+    }
+
     @Test(
         "a pause holds starts; a match that is called off before them starts nobody, and everybody when it is on again"
     )
