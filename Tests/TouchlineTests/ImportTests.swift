@@ -132,6 +132,17 @@ struct FixtureFileTests {
         #expect(fault.place == place)
         #expect(fault.what.contains(what), "\(fault.what)")
     }
+
+    @Test("in CSV names all of its mistakes, and the line that is not in UTF-8")
+    func everyMistake() throws {
+        let text = "match,kickoff_at\na,tomorrow\nb\nc,2026-01-01T00:00:00Z\nd,never\n"
+        #expect(read(text).faults.map(\.place) == ["line 2", "line 3", "line 5"])
+        // As Excel writes it, unless told otherwise.
+        let latin = Array("match,kickoff_at\nM".utf8) + [0xFC] + Array("nchen,2026-01-01T00:00:00Z\n".utf8)
+        let file = FixtureFile(latin, FixtureFile.Defaults(stem: "cup", zone: "Z"))
+        #expect(file.fixtures.isEmpty && file.faults.map(\.place) == ["line 2"])
+        #expect(file.faults[0].what.contains("UTF-8"))
+    }
 }
 
 @Suite("An import of fixtures", .timeLimit(.minutes(10)))

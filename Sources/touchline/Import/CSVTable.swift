@@ -11,8 +11,13 @@ enum CSVTable {
 
     /// Splits a text into rows; empty lines are left out.
     ///
-    /// Throws a ``FixtureFault`` where a quote is not closed, or a row has more or fewer cells than the first.
-    static func rows(of text: String) throws(FixtureFault) -> [Row] {
+    /// Throws a ``FixtureFault`` where a quote is not closed, or the text is not in UTF-8.
+    static func rows(of bytes: [UInt8]) throws(FixtureFault) -> [Row] {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let line = (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0) + 1
+            throw FixtureFault(place: "line \(line)", what: "it is not valid UTF-8: save the file as “CSV UTF-8”")
+        }
         var rows: [Row] = []
         var cells: [String] = []
         var cell = ""
@@ -41,7 +46,7 @@ enum CSVTable {
                 cells.append(cell)
                 cell = ""
             case "\n":
-                try end(&cells, cell, first, &rows)
+                end(&cells, cell, first, &rows)
                 cell = ""
                 line += 1
                 first = line
@@ -49,7 +54,7 @@ enum CSVTable {
             }
         }
         guard !isQuoted else { throw FixtureFault(place: "line \(first)", what: "a quote is not closed") }
-        try end(&cells, cell, first, &rows)
+        end(&cells, cell, first, &rows)
         return rows
     }
 
@@ -58,14 +63,10 @@ enum CSVTable {
         _ last: String,
         _ line: Int,
         _ rows: inout [Row]
-    ) throws(FixtureFault) {
+    ) {
         defer { cells = [] }
         cells.append(last)
         guard cells.count > 1 || !last.trimmed.isEmpty else { return }
-        if let names = rows.first?.cells, names.count != cells.count {
-            let what = "it has \(cells.count) cells, and the first line has \(names.count)"
-            throw FixtureFault(place: "line \(line)", what: what)
-        }
         rows.append(Row(line: line, cells: cells))
     }
 

@@ -98,7 +98,7 @@ struct FixtureFile: Sendable {
     private mutating func readCSV(_ bytes: [UInt8]) {
         let rows: [CSVTable.Row]
         do throws(FixtureFault) {
-            rows = try CSVTable.rows(of: String(decoding: bytes, as: UTF8.self))
+            rows = try CSVTable.rows(of: bytes)
         } catch {
             return faults.append(error)
         }
@@ -115,6 +115,11 @@ struct FixtureFile: Sendable {
         guard faults.isEmpty else { return }
         for row in rows.dropFirst() {
             let place = "line \(row.line)"
+            guard row.cells.count == names.count else {
+                let what = "it has \(row.cells.count) cells, and the first line has \(names.count)"
+                faults.append(FixtureFault(place: place, what: what))
+                continue
+            }
             do throws(FixtureFault) {
                 take(try CSVTable.fixture(row, names: names, place: place))
             } catch {

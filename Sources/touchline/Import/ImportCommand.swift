@@ -22,8 +22,10 @@ extension Command {
             false and null are what they are, and the rest is text. Of openfootball's files the ids are those of `touchline \
             replay`.
 
-            A file with a mistake is not imported at all: every mistake is named with its line. The same file again changes \
-            nothing, and what a broken-off import left undone is done by the next. Matches that the file no longer names stay.
+            A file that cannot be read to its end is not imported at all: every mistake is named with its line. What the service \
+            refuses is named as well, beforehand with --dry-run, and the rest is imported. The same file again changes nothing, \
+            and what a broken-off import left undone is done by the next. A match becomes what its line says: topics, attributes \
+            and start are taken away where it has none. Matches that the file no longer names stay.
             """,
         example: "touchline match import fixtures.csv --bundle com.acme.scores --type MatchAttributes",
         examples: [
