@@ -40,10 +40,11 @@ struct Touchline {
 extension Program {
     static let touchline = Program(
         name: "touchline",
-        introduction: "Touchline brings live scores to iPhones' Lock Screens, through Apple's push service.",
+        introduction: "Touchline brings live scores to Lock Screens, through Apple's push service.",
         closing: """
-            `touchline COMMAND --help` says more, with an example. The commands of the second
-            list talk to the service at TOUCHLINE_URL with the key in TOUCHLINE_KEY.
+            `touchline COMMAND --help` says more, with an example. Those about tenants,
+            matches and the like talk to the service at TOUCHLINE_URL with the key in
+            TOUCHLINE_KEY.
             Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 not allowed.
 
             example: touchline demo --once --speed max

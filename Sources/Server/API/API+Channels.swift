@@ -34,7 +34,7 @@ extension API {
             throw Problem(
                 .channelPending,
                 "the channel is not open yet",
-                hint: "Ask again after Retry-After.",
+                hint: "Ask again after Retry-After; `touchline channel show --wait 60` does so by itself.",
                 retryAfterSeconds: Self.wait(for: channel, now: call.now)
             )
         }

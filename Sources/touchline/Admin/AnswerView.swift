@@ -56,7 +56,7 @@ struct AnswerView: Sendable {
 
     /// One object, a line for each member.
     func object(_ answer: APIClient.Answer) throws(Failure) {
-        if asJSON { return Terminal.print(answer.text) }
+        if asJSON { return Terminal.print(answer.body.isEmpty ? "{}" : answer.text) }
         guard !answer.body.isEmpty, case .object(let members) = try read(answer).content else {
             return Terminal.complain("done")
         }

@@ -72,9 +72,9 @@ extension Command {
                 APIOptions.json,
             ] + APIOptions.all,
             details: """
-                orphaned  made here, still at APNs, and no match's any more
-                lost      a match's channel that APNs does not have; a live match gets another
-                foreign   not made here, and never touched
+                Orphaned: made here, still at APNs, and no match's any more. Lost: a match's channel that APNs does not have; a \
+                live match gets another. Foreign: not made here, and never touched.
+
                 Nothing is deleted but what --delete names.
                 """,
             example: "touchline channel audit --bundle com.acme.scores --environment production"

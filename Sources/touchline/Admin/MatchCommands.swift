@@ -32,6 +32,10 @@ extension Command {
                 Option("--start-lead", "SECONDS", "how long before its kick-off, instead of the app's start lead"),
                 Option("--status", "STATUS", "scheduled, postponed or abandoned"),
             ],
+            details: """
+                A match that is there already becomes what this says: topics, attributes and the start are taken away where they are \
+                not named again.
+                """,
             example: "touchline match create final --bundle com.acme.scores --type MatchAttributes "
                 + #"--kickoff-at 2026-07-19T19:00:00Z --content-state '{"home":0,"away":0}'"#
         ) { invocation throws(Failure) in
@@ -132,8 +136,12 @@ extension Command {
         ) { invocation in .init(method: "DELETE", path: AdminCommand.path("matches", invocation.words[0], "end")) },
         AdminCommand.one(
             "match delete",
-            "delete a match, and its channels",
+            "delete a match, its phones and, after the app's linger, its channels",
             arguments: [match],
+            details: """
+                What is on Lock Screens stays there: end the match before. Its channels go once the app's channel_linger is over, \
+                and are listed until then.
+                """,
             example: "touchline match delete final"
         ) { invocation in .init(method: "DELETE", path: AdminCommand.path("matches", invocation.words[0])) },
     ]

@@ -42,9 +42,10 @@ extension SigningKey {
         do {
             key = try P256PrivateKey(pem: String(decoding: pem, as: UTF8.self))
         } catch {
+            let what = if case .key(let fault) = error { "\(fault)" } else { "\(error)" }
             throw Failure(
                 .wrongUse,
-                "\(file) is no APNs key: \(error)",
+                "\(file) is no APNs key: \(what)",
                 hint: "Apple's file is AuthKey_<key id>.p8. See \(Trouble.providerTokens.place)"
             )
         }

@@ -59,15 +59,20 @@ struct MatchWatch: Sendable {
                 exit(signal == SIGINT ? 0 : 128 + signal)
             }
         }
-        let last = await follow(first, hasScreen: hasScreen)
-        interrupts.cancel()
-        if hasScreen {
-            Terminal.closeScreen()
-            Terminal.print(last.line)
+        let end: Result<WatchedMatch, Failure>
+        do throws(Failure) {
+            end = .success(try await follow(first, hasScreen: hasScreen))
+        } catch {
+            end = .failure(error)
         }
+        interrupts.cancel()
+        if hasScreen { Terminal.closeScreen() }
+        let last = try end.get()
+        if hasScreen { Terminal.print(last.line) }
     }
 
-    private func follow(_ first: WatchedMatch, hasScreen: Bool) async -> WatchedMatch {
+    /// Until the match is over, or gone.
+    private func follow(_ first: WatchedMatch, hasScreen: Bool) async throws(Failure) -> WatchedMatch {
         var newest = first
         show(first, before: nil, hasScreen: hasScreen)
         while !newest.isOver {
@@ -77,6 +82,7 @@ struct MatchWatch: Sendable {
                 show(next, before: newest, hasScreen: hasScreen)
                 newest = next
             } catch {
+                guard error.kind != .notFound else { throw error }
                 // A service that is started again is worth waiting for.
                 if hasScreen {
                     draw(newest, note: error.message)
