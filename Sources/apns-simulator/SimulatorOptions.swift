@@ -105,7 +105,8 @@ struct SimulatorOptions {
         a push and broadcast listener and a management listener (HTTP/2 over TLS, on
         127.0.0.1), and a control API that scripts faults and shows phones.
 
-          --dir DIR             certificates and the credential's .p8 are written there
+          --dir DIR             certificates and the credential's .p8 are written there,
+                                new ones at each start
                                 (else a temporary folder, removed at the end)
           --ready-file FILE     written when all listeners take connections: addresses,
                                 ca_file, credential, as JSON

@@ -241,6 +241,12 @@ struct MistakeTests {
         #expect(text.contains("Try: \(command.example)"), "\(text)")
     }
 
+    @Test("in the file of the API key is told before anything is asked")
+    func wrongKeyFile() async throws {
+        let (code, text) = await failure(["match", "list", "--key-file", "/etc/passwd"])
+        #expect(code == 2 && text.contains("the key in /etc/passwd is no API key") && text.contains("tl_"), "\(text)")
+    }
+
     @Test("that leaves out a needed option is told it, before anything is asked", arguments: Command.all.map(\.words))
     func missingOption(words: [String]) async throws {
         let command = try #require(Command.all.first { $0.words == words })

@@ -35,13 +35,23 @@ enum APIOptions {
 
     private static func key(_ invocation: Invocation) throws(Failure) -> String {
         if let file = invocation.value("--key-file") {
-            return String(decoding: try File.read(file), as: UTF8.self).trimmed
+            return try checked(String(decoding: try File.read(file), as: UTF8.self).trimmed, "the key in \(file)")
         }
-        if let key = invocation.environment["TOUCHLINE_KEY"]?.trimmed, !key.isEmpty { return key }
+        if let key = invocation.environment["TOUCHLINE_KEY"]?.trimmed, !key.isEmpty {
+            return try checked(key, "TOUCHLINE_KEY")
+        }
         throw Failure(
             .wrongUse,
             "no API key",
             hint: "export TOUCHLINE_KEY=tl_…, or name a file with it: --key-file FILE"
         )
+    }
+
+    /// What cannot stand in a header would break the connection, and the complaint would be about that.
+    private static func checked(_ key: String, _ what: String) throws(Failure) -> String {
+        guard !key.isEmpty, key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw Failure(.wrongUse, "\(what) is no API key", hint: "A key is one line that begins with tl_.")
+        }
+        return key
     }
 }
