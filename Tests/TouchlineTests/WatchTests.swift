@@ -65,6 +65,14 @@ struct WatchTests {
         #expect(match.line.hasSuffix("errors 2"))
     }
 
+    @Test("says that something waits where pacing or APNs holds a turn before its first push")
+    func heldTurn() throws {
+        let match = try match(turns: turn("channel", 7, state: "waiting", wanted: 0, accepted: 0))
+        #expect(match.waiting == 1 && !match.isOver)
+        let late = try self.match(turns: turn("tokens", 7, state: "waiting", wanted: 10, accepted: 4))
+        #expect(late.waiting == 5)
+    }
+
     @Test("is one line for a program")
     func line() throws {
         let match = try match(turns: turn("channel", 7, state: "done"))

@@ -156,7 +156,7 @@ struct WatchedMatch: Equatable, Sendable {
     }
 
     /// Pushes that are still to come.
-    var waiting: Int { turns.reduce(0) { $0 + $1.waiting + ($1.isUnderWay ? max(0, $1.wanted - $1.ended) : 0) } }
+    var waiting: Int { turns.reduce(0) { $0 + $1.toCome } }
 
     /// Pushes that came to nothing.
     var failed: Int { turns.reduce(0) { $0 + $1.failed } }
@@ -210,7 +210,11 @@ struct WatchedMatch: Equatable, Sendable {
 }
 
 extension WatchedMatch.Turn {
-    fileprivate var isUnderWay: Bool { ["waiting", "sending"].contains(state) }
+    /// Where pacing or APNs holds a turn before its first push, nobody has counted them yet: it is one at least.
+    fileprivate var toCome: Int {
+        let open = ["waiting", "sending"].contains(state) ? max(0, wanted - ended) : 0
+        return max(waiting + open, state == "waiting" && !stragglers ? 1 : 0)
+    }
 
     fileprivate var ended: Int { accepted + removed + refused + given_up }
 
