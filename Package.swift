@@ -141,7 +141,9 @@ let package = Package(
         ),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["APNsProtocol", "Core", "Crypto", "EventLoop", "PostgreSQL", "Store", "TestSupport"],
+            dependencies: [
+                "APNsProtocol", "Core", "Crypto", "EventLoop", "PostgreSQL", "Schema", "Store", "TestSupport",
+            ],
             swiftSettings: common
         ),
         .testTarget(
