@@ -70,7 +70,7 @@ extension Store {
         }
         if !report.retries.isEmpty { statements.append(Self.retry(report, of: match)) }
         let done = (report.ends[.accepted] ?? []) + (report.ends[.givenUp] ?? [])
-        if !done.isEmpty { statements.append(Self.waitForEnd(done, of: match, past: report.version)) }
+        if !done.isEmpty { statements.append(Self.follow(done, of: match, past: report.version)) }
         statements += outcomeStatements(report.result, of: match)
         if !report.ended.isEmpty {
             statements.append(
@@ -197,14 +197,15 @@ extension Store {
         let fates = ends.values.joined().map { Fate($0) }
         statements.insert(Self.wantAgain(fates, of: match, alertVersion: 0), at: 0)
         if let merged = ends[.merged], !merged.isEmpty {
-            statements.append(Self.waitForEnd(merged, of: match, past: version))
+            statements.append(Self.follow(merged, of: match, past: version))
         }
         _ = try await pipeline(statements + outcomeStatements(result, of: match), by: deadline)
     }
 
-    /// The match has come to its end since `version` was read, and the stamp has taken these phones over from the sweep: they
-    /// get the end by themselves. Behind what ended them, so that either this sees the stamp, or the stamp sees them.
-    private static func waitForEnd(
+    /// The match has got a newer stamp since `version` was read, and its end or a page of its sweep has left these phones to
+    /// their stragglers: they get the newer version by themselves too. Behind what ended them, so that either this sees that
+    /// they were left out, or they were not.
+    private static func follow(
         _ stragglers: [ClaimedStraggler],
         of match: MatchKey,
         past version: Int64
@@ -213,9 +214,9 @@ extension Store {
             """
             WITH m AS MATERIALIZED (\(stampSQL))
             INSERT INTO stragglers (tenant_id, match_id, activity, version, urgent, alert_version, environment, cadence, shard)
-            SELECT $1, $2, a.activity, m.version, true, 0, a.environment, a.cadence, a.shard
+            SELECT $1, $2, a.activity, m.version, m.urgent_version > $4, 0, a.environment, a.cadence, a.shard
             FROM m CROSS JOIN unnest($3::text[]) AS d (activity) CROSS JOIN LATERAL (\(activity("d.activity"))) a
-            WHERE m.version = m.end_version AND m.version = m.stamped_version AND m.version > $4
+            WHERE m.version = m.stamped_version AND m.version > $4
               AND a.refused_reason IS NULL AND NOT \(isSeen("stamp_snapshot"))
             ON CONFLICT DO NOTHING
             """,

@@ -57,7 +57,7 @@ package struct PageResult: Sendable {
 extension Store {
     /// Reads the match, then the page's rows, then the highest row number, in one round trip.
     ///
-    /// In this order, once the match has its stamp: what the stamp has seen of the range is in the page.
+    /// Rows whose phones are being sent the pending alert by themselves are taken over from the sweep before. In this order, once the match has its stamp: what the stamp has seen of the range is in the page.
     /// - Returns: nil if the match is not there.
     package func readPage(
         of target: TargetKey,
@@ -73,6 +73,7 @@ extension Store {
             [
                 MatchState.statement(target.match, target.environment),
                 Self.byIndexOrder,
+                Self.leaveToStragglers(shard, range, limit: limit),
                 PGStatement(
                     """
                     WITH m AS MATERIALIZED (\(Self.stampSQL))
@@ -104,9 +105,10 @@ extension Store {
         var isTorn = false
         var (rows, quiet, expired): ([TokenRow], [TokenRow], [TokenRow]) = ([], [], [])
         var passed = 0
-        rows.reserveCapacity(results[2].count)
+        let leftOut = Set(results[2].map { $0.text(0) })
+        rows.reserveCapacity(results[3].count)
         var lastRow: Int64?
-        for row in results[2] {
+        for row in results[3] {
             let token = TokenRow(
                 number: row.int(0),
                 activity: row.wrapped(1),
@@ -115,7 +117,7 @@ extension Store {
             )
             lastRow = token.number
             if row.int(7) != state.stampedVersion { isTorn = true }
-            guard row.bool(4) else { continue }
+            guard row.bool(4), leftOut.isEmpty || !leftOut.contains(token.activity.text) else { continue }
             if row.optionalBool(8) ?? false {
                 passed += 1
             } else if row.bool(6) {
@@ -135,8 +137,8 @@ extension Store {
             page: Sweep.Page(
                 range: range,
                 lastRow: lastRow,
-                isFull: results[2].count == limit,
-                highestRow: results[3].first?.int(0) ?? 0
+                isFull: results[3].count == limit,
+                highestRow: results[4].first?.int(0) ?? 0
             ),
             isTorn: isTorn
         )

@@ -3,6 +3,11 @@ extension Sweep {
     package struct Range: Equatable, Sendable {
         package var after: Int64
         package var through: Int64
+
+        package init(after: Int64, through: Int64) {
+            self.after = after
+            self.through = through
+        }
     }
 
     /// What was read: the match first, then the rows, then the highest row number, each with a snapshot of its own.

@@ -19,6 +19,7 @@ struct SweepRunner {
     private var fastest: Duration?
     private var nextCommit = 0
     private var sent: [Int: SentPage] = [:]
+    private var rowsInFlight = RowsInFlight()
     /// Tokens of the shard, as far as it matters.
     private var tokens = 0
     /// Pushes whose cursor a crash of the database could take back, and those of them that a flush is under way for.
@@ -84,8 +85,10 @@ struct SweepRunner {
         )
         fullWindow = SweepWindow(tokens: tokens, context.configuration)
         while true {
-            while ending == nil, flying < min(window.pages, pagesForDistance), !mustFlush, await mayRead() {
-                guard let page = try await readPageOrGivePermit() else { continue }
+            while ending == nil, flying < min(window.pages, pagesForDistance), !mustFlush,
+                let range = rowsInFlight.free(of: planned.nextRange), await mayRead()
+            {
+                guard let page = try await readPageOrGivePermit(range) else { continue }
                 flying += 1
                 nextRead += 1
                 let sender = context
@@ -103,6 +106,7 @@ struct SweepRunner {
 
     private mutating func take(_ next: SentPage) async throws(StoreError) {
         flying -= 1
+        rowsInFlight.end(next.page.place)
         if !next.page.rows.isEmpty { fastest = min(fastest ?? next.took, next.took) }
         sent[next.page.place] = next
         while let page = sent.removeValue(forKey: nextCommit) {
@@ -158,9 +162,9 @@ struct SweepRunner {
 
     // MARK: - Reading
 
-    private mutating func readPageOrGivePermit() async throws(StoreError) -> Page? {
+    private mutating func readPageOrGivePermit(_ range: Sweep.Range) async throws(StoreError) -> Page? {
         do throws(StoreError) {
-            if let page = try await readPage() { return page }
+            if let page = try await readPage(range) { return page }
         } catch {
             context.permits.give()
             throw error
@@ -172,7 +176,7 @@ struct SweepRunner {
     /// Reads and plans the next page.
     ///
     /// - Returns: nil: there is none now; ``ending`` says why, or the page is to be read again.
-    private mutating func readPage() async throws(StoreError) -> Page? {
+    private mutating func readPage(_ range: Sweep.Range) async throws(StoreError) -> Page? {
         guard context.leases.isHeld(record) else {
             ending = .leaseLost
             return nil
@@ -180,7 +184,7 @@ struct SweepRunner {
         let readAt = ContinuousClock.now
         let read = try await context.store.readPage(
             of: record.key,
-            planned.nextRange,
+            range,
             limit: window.pageSize,
             by: context.storeDeadline
         )
@@ -221,6 +225,7 @@ struct SweepRunner {
             )
             guard let composition else { return nil }
             planned = plan.after
+            rowsInFlight.begin(nextRead, through: read.page.lastRow, of: range)
             if plan.after.turn == nil { ending = .turnEnds }
             return Page(
                 place: nextRead,
