@@ -54,6 +54,46 @@ struct PlanTests {
         #expect(try await match.value("SELECT count(*) FROM stragglers") == "3")
     }
 
+    @Test("a page of a sweep that leaves a phone to its straggler touches its own rows and no others")
+    func leavesOutOfFewRows() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store(limit: 1))
+        let soon = SendingFixture.soon
+        for table in ["activities", "stragglers"] {
+            _ = try await match.store.owner(by: soon, "ALTER TABLE \(table) SET (autovacuum_enabled = off)")
+        }
+        try await match.event("1", importance: .key, alert: #"{"title":"Goal!"}"#)
+        let state = try #require(try await match.store.matchState(match.key, in: .production, by: soon))
+        _ = try await match.store.stamp(state, with: state.now.seconds, by: soon)
+        // All have registered behind the goal's stamp; the fifth is being sent the goal.
+        _ = try await match.store.owner(
+            by: soon,
+            [
+                """
+                INSERT INTO activities (tenant_id, match_id, activity, environment, cadence, token)
+                SELECT 't_acme', 'final', 'bulk-' || n, 'production', 'frequent', 'aa' FROM generate_series(1, 20000) n
+                """,
+                """
+                INSERT INTO stragglers (tenant_id, match_id, activity, version, alert_version, is_sending)
+                SELECT 't_acme', 'final', 'bulk-' || n, 1, CASE n WHEN 5 THEN 1 ELSE 0 END, n = 5
+                FROM generate_series(1, 20000) n
+                """,
+            ]
+        )
+        try await match.event("2")
+        let newer = try #require(try await match.store.matchState(match.key, in: .production, by: soon))
+        _ = try await match.store.stamp(newer, with: newer.now.seconds + 1, by: soon)
+
+        let before = try await (rowsRead(match), stragglersRead(match))
+        let range = Sweep.Range(after: 0, through: .max)
+        let page = try #require(try await match.store.readPage(of: match.target, range, limit: 10, by: soon))
+        let read = try await (rowsRead(match) - before.0, stragglersRead(match) - before.1)
+        #expect(page.rows.map(\.activity.text) == [1, 2, 3, 4, 6, 7, 8, 9, 10].map { "bulk-\($0)" })
+        #expect(read.0 > 0 && read.0 < 100, "\(read.0) rows read")
+        #expect(read.1 > 0 && read.1 < 50, "\(read.1) stragglers read")
+        let again = try #require(try await match.store.readPage(of: match.target, range, limit: 10, by: soon))
+        #expect(again.rows.map(\.number) == page.rows.map(\.number))
+    }
+
     @Test("a page of starts reads so many devices, whoever follows, and all pages find everybody once")
     func readsDevicesByPages() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store(limit: 1))
@@ -114,12 +154,22 @@ struct PlanTests {
 
     /// Rows of `activities` that this connection's scans have read.
     private func rowsRead(_ match: SendingFixture) async throws -> Int {
+        try await read(match, ["activities", "activities_pkey", "activities_sweep"])
+    }
+
+    private func stragglersRead(_ match: SendingFixture) async throws -> Int {
+        try await read(match, ["stragglers", "stragglers_pkey", "stragglers_alerting"])
+    }
+
+    /// Rows and index entries of these relations.
+    private func read(_ match: SendingFixture, _ relations: [String]) async throws -> Int {
         _ = try await match.value("SELECT pg_stat_force_next_flush()::text")
         let read = try await match.value(
             """
-            SELECT sum(pg_stat_get_tuples_returned(c)) + sum(pg_stat_get_tuples_fetched(c))
-            FROM unnest(ARRAY['activities'::regclass, 'activities_pkey'::regclass, 'activities_sweep'::regclass]) c
-            """
+            SELECT sum(pg_stat_get_tuples_returned(c::regclass)) + sum(pg_stat_get_tuples_fetched(c::regclass))
+            FROM unnest($1::text[]) c
+            """,
+            [.textArray(relations)]
         )
         return Int(read ?? "") ?? 0
     }
