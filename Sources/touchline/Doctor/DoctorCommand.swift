@@ -120,6 +120,7 @@ struct Doctor {
             let answer = try await client.send("GET", "/v1/apps?limit=1000", timeout: .seconds(15))
             findings.append(.good("API key", "is taken"))
             findings += Self.stopped(answer)
+            findings += Self.missing(try await client.send("GET", "/v1/channels?limit=1000", timeout: .seconds(15)))
         } catch  where error.code == "tenant_required" {
             findings.append(.good("API key", "is an operator's; --tenant shows a tenant's stopped apps, too"))
         } catch  where error.code == "role_not_allowed" {
@@ -153,6 +154,37 @@ struct Doctor {
                     guide?.trouble ?? .environments
                 )
             }
+        }
+    }
+
+    /// What keeps channels from being made, each reason once.
+    static func missing(_ answer: APIClient.Answer) -> [Finding] {
+        guard let value = try? JSONScanner.read(answer.body),
+            case .array(let channels)? = value.member("items")?.content
+        else {
+            return []
+        }
+        var counts: [(why: String, match: String, count: Int)] = []
+        for channel in channels {
+            guard case .string("pending")? = channel.member("state")?.content,
+                case .string(let why)? = channel.member("last_error")?.content,
+                case .string(let match)? = channel.member("match")?.content
+            else { continue }
+            if let place = counts.firstIndex(where: { $0.why == why }) {
+                counts[place].count += 1
+            } else {
+                counts.append((why, match, 1))
+            }
+        }
+        return counts.map { why, match, count in
+            let which = count == 1 ? "that of \(match) is" : "\(count) are, such as that of \(match),"
+            return .bad(
+                "channels",
+                "\(which) not there yet: \(why)",
+                hint: ReasonGuide(String(why.prefix { $0 != ":" && $0 != " " }))?.remedy
+                    ?? "Touchline goes on trying: see `touchline channel list`.",
+                .channels
+            )
         }
     }
 }

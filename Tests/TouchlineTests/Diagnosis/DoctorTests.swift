@@ -139,6 +139,25 @@ struct DoctorTests {
         #expect(findings.first?.trouble == .providerTokens && findings.first?.hint?.contains("--go-on") == true)
     }
 
+    @Test("names what keeps channels from being made, each reason once")
+    func missing() {
+        let full = #""state":"pending","last_error":"CannotCreateChannelConfig: as many as Apple allows""#
+        let body = #"""
+            {"items":[{"match":"a","state":"open","last_error":null},{"match":"b",\#(full)},
+             {"match":"c","state":"pending","last_error":"APNs could not be reached"},{"match":"d",\#(full)},
+             {"match":"e","state":"pending","last_error":null},{"match":"f","state":"open","last_error":"replaced"}]}
+            """#
+        let findings = Doctor.missing(APIClient.Answer(status: 200, body: Array(body.utf8)))
+        #expect(
+            findings.map(\.detail) == [
+                "2 are, such as that of b, not there yet: CannotCreateChannelConfig: as many as Apple allows",
+                "that of c is not there yet: APNs could not be reached",
+            ]
+        )
+        #expect(findings.allSatisfy { $0.state == .bad && $0.trouble == .channels })
+        #expect(findings.first?.hint == ReasonGuide("CannotCreateChannelConfig")?.remedy)
+    }
+
     @Test("fits 80 columns")
     func fits() {
         let long = String(repeating: "word ", count: 60)
