@@ -26,6 +26,6 @@ package enum Schema {
         Migration(name: "0017_want_again", sql: PackageResources._017_want_again_sql),
         Migration(name: "0018_keep_alerted", sql: PackageResources._018_keep_alerted_sql),
         Migration(name: "0019_lock_hand_overs", sql: PackageResources._019_lock_hand_overs_sql),
-        Migration(name: "0020_keep_first_doubt", sql: PackageResources._020_keep_first_doubt_sql),
+        Migration(name: "0020_follow_alerts", sql: PackageResources._020_follow_alerts_sql),
     ]
 }

@@ -165,9 +165,9 @@ extension Store {
                 SELECT bundle FROM apps x
                 WHERE x.tenant_id = $1 AND x.bundle = m.bundle AND x.environment = i.environment LIMIT 1) a ON true
         ), former AS MATERIALIZED (
-            SELECT i.*, o.cadence AS old_cadence, o.shard AS old_shard, o.row_no AS old_row
+            SELECT i.*, o.cadence AS old_cadence, o.shard AS old_shard, o.row_no AS old_row, o.registered_xid AS old_xid
             FROM i LEFT JOIN LATERAL (
-                SELECT environment, cadence, shard, row_no FROM activities o
+                SELECT environment, cadence, shard, row_no, registered_xid FROM activities o
                 WHERE o.tenant_id = $1 AND o.match_id = i.match_id AND o.activity = i.activity LIMIT 1
             ) o ON o.environment = i.environment
         ), stored AS (
@@ -182,7 +182,8 @@ extension Store {
                 token = excluded.token, device = excluded.device, refused_reason = NULL, refused_at = NULL,
                 registered_at = clock_timestamp(), registered_xid = excluded.registered_xid
         )
-        SELECT match_id, CASE WHEN has_app THEN activity END, old_cadence, old_shard, old_row FROM former
+        SELECT match_id, CASE WHEN has_app THEN activity END, old_cadence, old_shard, old_row,
+               old_xid::text::bigint FROM former
         """
 
     /// Answers the matches' versions, with each activity that lacks its own.
@@ -204,13 +205,15 @@ extension Store {
         return PGStatement(
             """
             SELECT match_id, version, activity FROM touchline_compare($1, $2::text[], $3::integer[], $4::integer[],
-                $5::text[], $6::bigint[], $7::text[], $8::smallint[], $9::bigint[], $10::integer)
+                $5::text[], $6::bigint[], $7::text[], $8::smallint[], $9::bigint[], $10::bigint[], $11::integer)
             """,
             [
                 .text(tenant), .textArray(slices.map(\.match.text)), .int8Array(slices.map { Int64($0.begin) }),
                 .int8Array(slices.map { Int64($0.end) }), .textArray(known.map(\.key.activity.text)),
                 .int8Array(known.map(\.registration.shownVersion)), .textArray(former.map(\.?.cadence)),
-                .int8Array(former.map(\.?.shard)), .int8Array(former.map(\.?.number)), .int(Self.mostStragglers),
+                .int8Array(former.map(\.?.shard)), .int8Array(former.map(\.?.number)),
+                .int8Array(former.map(\.?.transaction)),
+                .int(Self.mostStragglers),
             ]
         )
     }
@@ -221,13 +224,16 @@ private struct FormerRow {
     let cadence: String
     let shard: Int64
     let number: Int64
+    /// Which had registered it.
+    let transaction: Int64?
 
-    /// Columns: cadence, shard, row number; nil: the phone is new.
+    /// Columns: cadence, shard, row number, transaction; nil: the phone is new.
     init?(_ row: PGRow, from column: Int) {
         guard let number = row.optionalInt(column + 2) else { return nil }
         self.number = number
         cadence = row.text(column)
         shard = row.int(column + 1)
+        transaction = row.optionalInt(column + 3)
     }
 }
 

@@ -67,7 +67,7 @@ extension Store {
             """
             UPDATE stragglers s SET due_at = clock_timestamp()
             FROM (SELECT m.match_id \(ofApp)) p
-            WHERE s.tenant_id = $1 AND s.match_id = p.match_id AND s.due_at > clock_timestamp()
+            WHERE s.tenant_id = $1 AND s.match_id = p.match_id AND s.due_at > clock_timestamp() AND NOT s.is_sending
             """,
             key
         )

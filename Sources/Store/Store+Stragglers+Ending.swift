@@ -61,6 +61,8 @@ extension Store {
             stragglers.map { Fate($0, accepted: end == .accepted ? report.rows[$0.activity] : nil) }
         }
         fates += report.retries.map { Fate($0.straggler, delay: $0.delay) }
+        // All rows are locked in one order.
+        fates.sort { $0.straggler.activity.text < $1.straggler.activity.text }
         var statements = fates.isEmpty ? [] : [Self.wantAgain(fates, of: match, alertVersion: report.alertVersion)]
         if let accepted = report.ends[.accepted], !accepted.isEmpty, report.alertVersion > 0 {
             statements.append(Self.keepAlerted(accepted, of: match, report.alertVersion))
@@ -143,8 +145,7 @@ extension Store {
         )
     }
 
-    /// A phone whose registration asked for an alert has it now, wherever it goes next. Of what a sweep handed over the sweep
-    /// knows.
+    /// These phones have the alert now, wherever they go next.
     private static func keepAlerted(
         _ stragglers: [ClaimedStraggler],
         of match: MatchKey,
@@ -155,10 +156,10 @@ extension Store {
             UPDATE activities SET alerted_version = $5 WHERE ctid = ANY (ARRAY(
                 SELECT a.ctid FROM unnest($3::text[], $4::timestamptz[]) AS d (activity, claimed_until)
                 CROSS JOIN LATERAL (
-                    SELECT due_at, alert_version, is_handed FROM stragglers
+                    SELECT due_at, alert_version FROM stragglers
                     WHERE tenant_id = $1 AND match_id = $2 AND activity = d.activity LIMIT 1) s
                 CROSS JOIN LATERAL (\(activity("d.activity", isLocked: true))) a
-                WHERE s.due_at = d.claimed_until AND s.alert_version BETWEEN 1 AND $5 AND NOT s.is_handed))
+                WHERE s.due_at = d.claimed_until AND s.alert_version BETWEEN 1 AND $5))
             """,
             claims(stragglers, of: match) + [.int(alertVersion)]
         )
@@ -194,10 +195,13 @@ extension Store {
             )
         }
         guard !statements.isEmpty else { return }
-        let fates = ends.values.joined().map { Fate($0) }
+        let fates = ends.values.joined().map { Fate($0) }.sorted {
+            $0.straggler.activity.text < $1.straggler.activity.text
+        }
         statements.insert(Self.wantAgain(fates, of: match, alertVersion: 0), at: 0)
         if let merged = ends[.merged], !merged.isEmpty {
-            statements.append(Self.follow(merged, of: match, past: version))
+            // Left to the sweep of this very version, which may have left them out meanwhile.
+            statements.append(Self.follow(merged, of: match, past: version - 1))
         }
         _ = try await pipeline(statements + outcomeStatements(result, of: match), by: deadline)
     }
@@ -331,13 +335,17 @@ extension Store {
         )
     }
 
-    /// Whoever failed with a newer version than the one that it lacked lacks the newer one from now on.
+    /// Whoever failed with a newer version than the one that it lacked lacks the newer one from now on. And who was left out of
+    /// a sweep meanwhile does not wait as long for what that has brought to all others.
     private static func retry(_ report: StragglerReport, of match: MatchKey) -> PGStatement {
         let retries = report.retries
         return PGStatement(
             """
-            WITH old AS MATERIALIZED (
-                SELECT s.*, d.attempts, d.carries_alert, d.delay
+            WITH m AS MATERIALIZED (\(stampSQL)), old AS MATERIALIZED (
+                SELECT s.*, d.attempts, d.carries_alert, CASE WHEN EXISTS (
+                        SELECT FROM m CROSS JOIN LATERAL (\(activity("d.activity"))) a
+                        WHERE m.stamped_version > $5 AND NOT \(isSeen("stamp_snapshot")))
+                    THEN least(d.delay, 1000) ELSE d.delay END AS delay
                 FROM unnest($3::text[], $4::timestamptz[], $6::bigint[], $7::boolean[], $8::bigint[])
                     AS d (activity, claimed_until, attempts, carries_alert, delay)
                 CROSS JOIN LATERAL (

@@ -121,7 +121,6 @@ extension Store {
     /// One row of the match `$1`, `$2`: its versions, and what their stamps have seen. To be `m`.
     static let stampSQL = """
         SELECT version, stamped_version, urgent_version, stamp_snapshot, alert_version, alert_snapshot,
-               alert IS NOT NULL AND alert_expires_at > now() AS is_pending,
                pg_snapshot_xmax(pg_current_snapshot())::xid8 AS next_xid
         FROM matches WHERE tenant_id = $1 AND match_id = $2
         """
@@ -158,7 +157,7 @@ extension Store {
                     AND (t.environment, t.cadence, t.shard) = (a.environment, a.cadence, a.shard))))
             RETURNING activity
             """,
-            match.parameters + [.textArray(activities.map(\.text))],
+            match.parameters + [.textArray(activities.map(\.text).sorted())],
             by: deadline
         )
         return Set(rows.map { $0.wrapped(0) })
@@ -168,30 +167,35 @@ extension Store {
     /// it yet with a former token: phones ignore what comes behind a newer stamp, so that a sweep which reached one of them
     /// first would cost it its alert. The newer version follows by itself (``finishStragglers(of:_:by:)``).
     ///
-    /// Not those that the sweep itself is to alert. The stragglers' rows are locked, so that their pushes end before this, or
-    /// see it.
+    /// Not those that the sweep itself is to alert. The match is locked against a stamp that would not see this, and the
+    /// stragglers' rows, so that their pushes end before this, or see it.
     /// - Parameters:
     ///   - shard: Tenant, match, environment, cadence and shard of the sweep.
     ///   - range: Of the page.
     ///   - limit: Its size.
     /// - Returns: What answers the activities that are none of the page's.
     static func leaveToStragglers(_ shard: [PGValue], _ range: Sweep.Range, limit: Int) -> PGStatement {
-        PGStatement(
+        let isAlerting = "alert_version > 0 AND (is_sending OR doubt_row IS NOT NULL AND attempts = 0)"
+        return PGStatement(
             """
-            WITH m AS MATERIALIZED (\(stampSQL)), page AS MATERIALIZED (
-                SELECT activity, \(isSeen("alert_snapshot")) AS hears_from_sweep FROM activities a
+            WITH m AS MATERIALIZED (\(stampSQL) AND alert IS NOT NULL AND alert_expires_at > now()
+                AND EXISTS (SELECT FROM stragglers WHERE tenant_id = $1 AND match_id = $2 AND \(isAlerting))
+                FOR SHARE
+            ), page AS MATERIALIZED (
+                SELECT activity, \(isSeen("alert_snapshot")) AND (
+                    SELECT made_version FROM targets WHERE tenant_id = $1 AND match_id = $2 AND kind = 'tokens'
+                      AND environment = $3 AND cadence = $4 AND shard = $5) < (SELECT alert_version FROM m) AS is_heard
+                FROM activities a
                 WHERE tenant_id = $1 AND match_id = $2 AND environment = $3 AND cadence = $4 AND shard = $5
-                  AND refused_reason IS NULL AND row_no > $6 AND row_no <= $7 AND \(isSeen("stamp_snapshot"))
-                  AND (SELECT is_pending AND version = stamped_version FROM m)
-                  AND EXISTS (SELECT FROM stragglers WHERE tenant_id = $1 AND match_id = $2 AND alert_version > 0
-                      AND (is_sending OR doubt_row IS NOT NULL))
+                  AND refused_reason IS NULL AND row_no > $6 AND row_no <= $7
+                  AND EXISTS (SELECT FROM m) AND \(isSeen("stamp_snapshot"))
                 ORDER BY row_no LIMIT $8
             ), left_out AS MATERIALIZED (
-                SELECT s.activity FROM page p CROSS JOIN LATERAL (
+                SELECT s.activity FROM (SELECT * FROM page ORDER BY activity) p CROSS JOIN LATERAL (
                     SELECT activity FROM stragglers
-                    WHERE tenant_id = $1 AND match_id = $2 AND activity = p.activity
-                      AND alert_version = (SELECT alert_version FROM m) AND (is_sending OR doubt_row IS NOT NULL)
-                      AND (attempts > 0 OR NOT p.hears_from_sweep) LIMIT 1 FOR UPDATE) s
+                    WHERE tenant_id = $1 AND match_id = $2 AND activity = p.activity AND \(isAlerting)
+                      AND alert_version = (SELECT alert_version FROM m) AND (attempts > 0 OR NOT p.is_heard)
+                    LIMIT 1 FOR UPDATE) s
             )
             UPDATE activities SET registered_xid = pg_current_xact_id() WHERE ctid = ANY (ARRAY(
                 SELECT a.ctid FROM left_out l CROSS JOIN LATERAL (\(activity("l.activity", isLocked: true))) a))

@@ -191,14 +191,17 @@ extension Store {
     /// those phones are the sweeps', all others stragglers'.
     ///
     /// Whatever comes behind an `end`, phones ignore. So whoever waits for a pending alert by itself gets the end with it: its
-    /// row is taken over from the sweep. When an end goes out again, all that still wait are.
+    /// row is taken over from the sweep. When something goes out again, all that still wait are: targets at rest count as
+    /// having it.
+    ///
+    /// The match is locked before the snapshot is taken, so that it sees what pages have left to stragglers.
     /// - Returns: The match with its stamp; nil if another version or another process came in between.
     package func stamp(
         _ state: MatchState,
         with stamp: Int64,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> MatchState? {
-        let result = try await query(
+        let stamping = PGStatement(
             """
             WITH stamped AS (
                 UPDATE matches
@@ -207,12 +210,12 @@ extension Store {
                         ELSE alert_snapshot END,
                     merged_versions = merged_versions + version - stamped_version - 1
                 WHERE tenant_id = $1 AND match_id = $2 AND version = $4 AND stamped_version = $5
-                RETURNING version, end_version, end_resends, alert_version, alert, alert_expires_at
+                RETURNING version, end_version, resent_version, alert_version, alert, alert_expires_at
             ), waiting AS MATERIALIZED (
                 SELECT s.activity FROM stamped m CROSS JOIN LATERAL (
                     SELECT activity FROM stragglers
-                    WHERE tenant_id = $1 AND match_id = $2 AND m.end_version = m.version
-                      AND (m.end_resends > 0 OR m.alert IS NOT NULL AND alert_version = m.alert_version
+                    WHERE tenant_id = $1 AND match_id = $2 AND (m.resent_version = m.version
+                      OR m.end_version = m.version AND m.alert IS NOT NULL AND alert_version = m.alert_version
                           AND greatest(due_at, clock_timestamp()) < m.alert_expires_at)
                     ORDER BY activity FOR UPDATE) s
             ), taken AS (
@@ -222,9 +225,9 @@ extension Store {
             )
             SELECT 1 FROM stamped
             """,
-            state.key.parameters + [.int(stamp), .int(state.head.version), .int(state.stampedVersion)],
-            by: deadline
+            state.key.parameters + [.int(stamp), .int(state.head.version), .int(state.stampedVersion)]
         )
+        let result = try await pipeline([lockMatch(state.key), stamping], by: deadline)[1]
         return result.isEmpty ? nil : state.stamped(stamp)
     }
 

@@ -76,13 +76,13 @@ extension Store {
             """,
             key
         )
-        // While nothing may go, they are put off by a minute at a time.
+        // While nothing may go, they are put off by a minute at a time. Who is being sent to stays claimed.
         let stragglers = PGStatement(
             """
             UPDATE stragglers s SET due_at = clock_timestamp()
             FROM matches m
             WHERE m.tenant_id = $1 AND m.bundle = $2 AND s.tenant_id = m.tenant_id AND s.match_id = m.match_id
-              AND s.environment = $3 AND s.due_at > clock_timestamp()
+              AND s.environment = $3 AND s.due_at > clock_timestamp() AND NOT s.is_sending
             """,
             key
         )

@@ -28,7 +28,8 @@ package struct HandedOver: Sendable {
         self.version = version
         self.isUrgent = isUrgent
         self.alertVersion = alertVersion
-        self.stragglers = stragglers
+        // Rows are locked in one order.
+        self.stragglers = stragglers.sorted { $0.activity.text < $1.activity.text }
     }
 
     /// A token has one straggler at most: the newer failure stands for the older one, and an alert not had is kept.

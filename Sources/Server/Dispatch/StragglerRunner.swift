@@ -127,24 +127,39 @@ struct StragglerRunner {
         return (priority, isDowngraded)
     }
 
+    /// All groups at once, since their claims run out at once.
     private func send(_ groups: [Group: [Recipient]], state: MatchState) async throws(StoreError) {
-        for (group, recipients) in groups {
-            let composition = PushComposition(
-                state,
-                priority: group.priority,
-                isUrgent: group.isUrgent,
-                carriesAlert: group.carriesAlert
-            )
-            guard let composition else { return }
-            let begin = ContinuousClock.now
-            let batch = composition.batch(
-                recipients.map(\.row),
-                as: group.isResend ? "tokens" : "registered",
-                deadline: begin + context.configuration.pushDeadline * 0.6
-            )
-            let outcomes = await context.pool.send(batch)
-            try await settle(recipients, outcomes, as: group, state: state, took: .now - begin)
+        let outcomes = await withTaskGroup(of: Result<Void, StoreError>.self) { tasks in
+            for (group, recipients) in groups {
+                tasks.addTask {
+                    do throws(StoreError) {
+                        return .success(try await send(recipients, as: group, state: state))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            return await tasks.reduce(into: []) { $0.append($1) }
         }
+        for outcome in outcomes { try outcome.get() }
+    }
+
+    private func send(_ recipients: [Recipient], as group: Group, state: MatchState) async throws(StoreError) {
+        let composition = PushComposition(
+            state,
+            priority: group.priority,
+            isUrgent: group.isUrgent,
+            carriesAlert: group.carriesAlert
+        )
+        guard let composition else { return }
+        let begin = ContinuousClock.now
+        let batch = composition.batch(
+            recipients.map(\.row),
+            as: group.isResend ? "tokens" : "registered",
+            deadline: begin + context.configuration.pushDeadline * 0.6
+        )
+        let outcomes = await context.pool.send(batch)
+        try await settle(recipients, outcomes, as: group, state: state, took: .now - begin)
     }
 
     private func settle(

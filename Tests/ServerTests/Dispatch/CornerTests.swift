@@ -233,6 +233,26 @@ struct CornerTests {
         }
     }
 
+    @Test("a phone that waits for a goal by itself has it, though the channels get it once more meanwhile")
+    func waitsAcrossResend() async throws {
+        var options = options("single")
+        options.app += ", storage_policy = 0"
+        options.faults = """
+            {"rules":[{"on":{"token":"\(TestTokens.token(2))","times":1},
+             "do":{"status":429,"reason":"TooManyRequests","retry_after":"3"}}]}
+            """
+        try await EngineFixture.run(options) { engine in
+            try await engine.register(1...2)
+            try await engine.until("SELECT state = 'open' FROM channels")
+            try await engine.event(1, importance: .key)
+            try await engine.until("SELECT count(*) = 1 FROM stragglers WHERE attempts = 1")
+            try await resend(engine, version: 2)
+            #expect(await engine.pushes()[TestTokens.token(2)]?.map(\.home) == [1])
+            #expect(await engine.pushes()[TestTokens.token(1)]?.map(\.home) == [1])
+            #expect(try await engine.store.sumsOff(limit: 10, by: EngineFixture.soon) == [])
+        }
+    }
+
     /// Lets the time of the next resend come.
     private func resend(_ engine: EngineFixture, version: Int) async throws {
         _ = try await engine.store.owner(

@@ -67,7 +67,7 @@ struct PhoneCornerTests {
     /// What a registration does after its commit.
     private static let comparison = """
         SELECT count(*)::text FROM touchline_compare('t_acme', '{final}', '{1}', '{1}', '{phone-6}', '{NULL}', '{NULL}',
-                                                     '{NULL}', '{NULL}', 50000)
+                                                     '{NULL}', '{NULL}', '{NULL}', 50000)
         """
 
     @Test("a phone whose registration is under way while the goal is committed and stamped gets it once")
@@ -238,6 +238,15 @@ struct PhoneCornerTests {
     func rotatesFromDeadToken() async throws {
         let dead = #"{"status":410,"reason":"ExpiredToken","timestamp":4102444800000}"#
         try await rotatingInFlight(dead) { pushes in
+            #expect(pushes[TestTokens.token(3)] == nil)
+            #expect(pushes[TestTokens.token(103)]?.map(\.alert) == ["Goal!"])
+        }
+    }
+
+    @Test("a rotation while the old token is told to come back in an hour: the new one has goal and alert at once")
+    func rotatesFromDelayedToken() async throws {
+        let later = #"{"status":429,"reason":"TooManyRequests","retry_after":"3600"}"#
+        try await rotatingInFlight(later) { pushes in
             #expect(pushes[TestTokens.token(3)] == nil)
             #expect(pushes[TestTokens.token(103)]?.map(\.alert) == ["Goal!"])
         }
