@@ -262,6 +262,22 @@ struct ChaosCheckerTests {
         #expect(verdict.isGood && verdict.alertsAfter == 1 && verdict.repeated == 0)
     }
 
+    @Test("takes a state that came twice, the second time with an alert whose first push was in doubt")
+    func alertInDoubt() {
+        func twice(_ faults: [FaultRecord]) -> ChaosVerdict {
+            verdict { _, evidence in
+                evidence.repeats = [
+                    .init(token: "aa", channel: nil, stamp: 1_002, kind: .same, at: 205, since: 205),
+                    .init(token: "aa", channel: nil, stamp: 1_002, kind: .alert, at: 205, since: 200),
+                ]
+                evidence.faults = faults
+            }
+        }
+        #expect(twice([]).counts == [.doubled: 2])
+        let inDoubt = twice([fault(.silence, 202, 203)])
+        #expect(inDoubt.isGood && inDoubt.repeatedExplained == 1 && inDoubt.alertsDoubledExplained == 1)
+    }
+
     @Test("finds starts that did not come, or twice; one in doubt may have come or not")
     func starts() {
         func started(_ count: Int, _ state: String?, hasEnded: Bool = false) -> [ChaosVerdict.Kind: Int] {

@@ -249,10 +249,11 @@ struct ChaosChecker {
     private mutating func checkRepeats() {
         let (asked, registered, names) = (registeredAgain, registrations, names)
         let rotated = rotations
+        // An alert whose first push is in doubt comes again, if need be with a state that has come without it.
+        let withAlert = Set(evidence.repeats.filter { $0.kind == .alert && isInDoubt($0) }.map(\.push))
         for entry in evidence.repeats {
-            // In doubt was either the first of the two, or whether it had been sent.
             let (since, until) = (Double(entry.since), Double(entry.at) + 1)
-            let isExplained = doubts.contains { $0.meets(since, until) }
+            let isExplained = isInDoubt(entry) || entry.kind == .same && withAlert.contains(entry.push)
             let name = entry.token.map { names[$0] ?? $0 } ?? entry.channel.map { "channel \($0)" } ?? "?"
             switch entry.kind {
             case .same where entry.brings_alert: verdict.alertsAfter += 1
@@ -295,6 +296,11 @@ struct ChaosChecker {
         if evidence.repeatsForgotten > 0 {
             verdict.add(.doubled, "\(evidence.repeatsForgotten) pushes that came twice cannot be looked at any more")
         }
+    }
+
+    /// Either the first of the two was, or whether it had been sent.
+    private func isInDoubt(_ entry: ChaosEvidence.RepeatSight) -> Bool {
+        doubts.contains { $0.meets(Double(entry.since), Double(entry.at) + 1) }
     }
 
     /// By token: when it was registered although it had been already. It says no version, so it is brought to the newest.

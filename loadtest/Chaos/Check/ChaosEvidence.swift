@@ -61,6 +61,15 @@ struct ChaosEvidence: Sendable {
         let at: Int
         /// When the newest stamp, or the alert, had come.
         let since: Int
+
+        /// One push may repeat both a stamp and an alert.
+        struct Push: Hashable {
+            let token: String?
+            let stamp: Int
+            let at: Int
+        }
+
+        var push: Push { Push(token: token, stamp: stamp, at: at) }
     }
 
     struct StoredEvent: Sendable {
