@@ -1,5 +1,6 @@
 import APNsProtocol
 import Core
+import PostgreSQL
 import Store
 import TestSupport
 import Testing
@@ -162,6 +163,32 @@ struct TargetStoreTests {
         #expect(try await match.store.stamp(state, with: 300, by: soon) == nil)
         #expect(try #require(try await match.store.stamp(newer, with: 101, by: soon)).isStamped)
         #expect(try await match.value("SELECT merged_versions FROM matches") == "3")
+    }
+
+    @Test("a stamp that waits for a page sees whom that leaves to its straggler")
+    func stampBehindPage() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        try await match.register([try match.registration("a")])
+        try await match.event("1")
+        let soon = SendingFixture.soon
+        let state = try #require(try await match.store.matchState(match.key, in: .production, by: soon))
+        let stamping = try await match.store.ownerTransaction(by: soon) { connection in
+            _ = try await connection.pipeline(
+                [
+                    PGStatement("SELECT 1 FROM matches FOR SHARE"),
+                    PGStatement("UPDATE activities SET registered_xid = pg_current_xact_id()"),
+                ],
+                by: soon
+            )
+            let stamping = Task { try await match.store.stamp(state, with: 100, by: soon) }
+            let waits =
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE%'"
+            while try await match.value(waits) == "0" {}
+            return stamping
+        }
+        _ = try #require(try await stamping.value)
+        let seen = "SELECT pg_visible_in_snapshot(registered_xid, stamp_snapshot)::text FROM activities, matches"
+        #expect(try await match.value(seen) == "true")
     }
 
     @Test("dead tokens go unless they were registered since; refused ones are set aside until they register again")
