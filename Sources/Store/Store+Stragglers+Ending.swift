@@ -200,8 +200,7 @@ extension Store {
         }
         statements.insert(Self.wantAgain(fates, of: match, alertVersion: 0), at: 0)
         if let merged = ends[.merged], !merged.isEmpty {
-            // Left to the sweep of this very version, which may have left them out meanwhile.
-            statements.append(Self.follow(merged, of: match, past: version - 1))
+            statements.append(Self.follow(merged, of: match, past: version))
         }
         _ = try await pipeline(statements + outcomeStatements(result, of: match), by: deadline)
     }

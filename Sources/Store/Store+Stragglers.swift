@@ -167,20 +167,26 @@ extension Store {
     /// it yet with a former token: phones ignore what comes behind a newer stamp, so that a sweep which reached one of them
     /// first would cost it its alert. The newer version follows by itself (``finishStragglers(of:_:by:)``).
     ///
-    /// Not those that the sweep itself is to alert. The match is locked against a stamp that would not see this, and the
-    /// stragglers' rows, so that their pushes end before this, or see it.
+    /// Not those that the sweep itself is to alert. Where there are some, the match is locked against a stamp that would not
+    /// see this, and the stragglers' rows, so that their pushes end before this, or see it.
     /// - Parameters:
     ///   - shard: Tenant, match, environment, cadence and shard of the sweep.
     ///   - range: Of the page.
     ///   - limit: Its size.
     /// - Returns: What answers the activities that are none of the page's.
     static func leaveToStragglers(_ shard: [PGValue], _ range: Sweep.Range, limit: Int) -> PGStatement {
-        let isAlerting = "alert_version > 0 AND (is_sending OR doubt_row IS NOT NULL AND attempts = 0)"
+        // By the phone's own key, whatever the planner believes: the partial index has all that alert.
+        let straggler = """
+            SELECT activity FROM stragglers
+            WHERE tenant_id = $1 AND match_id = $2 AND activity = p.activity
+              AND (is_sending OR doubt_row IS NOT NULL AND attempts = 0) AND (attempts > 0 OR NOT p.is_heard)
+              AND alert_version = (SELECT alert_version FROM m) LIMIT 1
+            """
         return PGStatement(
             """
             WITH m AS MATERIALIZED (\(stampSQL) AND alert IS NOT NULL AND alert_expires_at > now()
-                AND EXISTS (SELECT FROM stragglers WHERE tenant_id = $1 AND match_id = $2 AND \(isAlerting))
-                FOR SHARE
+                AND EXISTS (SELECT FROM stragglers WHERE tenant_id = $1 AND match_id = $2
+                    AND alert_version > 0 AND (is_sending OR doubt_row IS NOT NULL))
             ), page AS MATERIALIZED (
                 SELECT activity, \(isSeen("alert_snapshot")) AND (
                     SELECT made_version FROM targets WHERE tenant_id = $1 AND match_id = $2 AND kind = 'tokens'
@@ -190,12 +196,13 @@ extension Store {
                   AND refused_reason IS NULL AND row_no > $6 AND row_no <= $7
                   AND EXISTS (SELECT FROM m) AND \(isSeen("stamp_snapshot"))
                 ORDER BY row_no LIMIT $8
+            ), alerting AS MATERIALIZED (
+                SELECT p.* FROM page p CROSS JOIN LATERAL (\(straggler)) s ORDER BY p.activity
+            ), locked AS MATERIALIZED (
+                SELECT FROM matches WHERE tenant_id = $1 AND match_id = $2 AND EXISTS (SELECT FROM alerting) FOR SHARE
             ), left_out AS MATERIALIZED (
-                SELECT s.activity FROM (SELECT * FROM page ORDER BY activity) p CROSS JOIN LATERAL (
-                    SELECT activity FROM stragglers
-                    WHERE tenant_id = $1 AND match_id = $2 AND activity = p.activity AND \(isAlerting)
-                      AND alert_version = (SELECT alert_version FROM m) AND (attempts > 0 OR NOT p.is_heard)
-                    LIMIT 1 FOR UPDATE) s
+                SELECT s.activity FROM alerting p CROSS JOIN LATERAL (\(straggler) FOR UPDATE) s
+                WHERE EXISTS (SELECT FROM locked)
             )
             UPDATE activities SET registered_xid = pg_current_xact_id() WHERE ctid = ANY (ARRAY(
                 SELECT a.ctid FROM left_out l CROSS JOIN LATERAL (\(activity("l.activity", isLocked: true))) a))

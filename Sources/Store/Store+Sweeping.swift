@@ -98,6 +98,7 @@ extension Store {
                     shard
                 ),
             ],
+            isDurable: false,
             by: deadline
         )
         guard let match = results[0].first else { return nil }

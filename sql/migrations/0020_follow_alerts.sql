@@ -80,8 +80,10 @@ BEGIN
     WHERE n.is_there OR n.place <= room
     ON CONFLICT (tenant_id, match_id, activity) DO UPDATE
     SET version = excluded.version, urgent = excluded.urgent OR s.urgent, attempts = excluded.attempts,
-        alert_version = greatest(s.alert_version, excluded.alert_version), doubt_row = NULL,
-        due_at = CASE WHEN s.doubt_row IS NULL THEN excluded.due_at
+        alert_version = greatest(s.alert_version, excluded.alert_version),
+        doubt_row = CASE WHEN (s.doubt_cadence, s.doubt_shard) = (p_cadence, p_shard) THEN NULL ELSE s.doubt_row END,
+        due_at = CASE WHEN s.doubt_row IS NULL OR (s.doubt_cadence, s.doubt_shard) <> (p_cadence, p_shard)
+                      THEN excluded.due_at
                       WHEN s.is_sending THEN clock_timestamp() ELSE least(s.due_at, excluded.due_at) END,
         is_sending = false, is_wanted_again = false,
         environment = excluded.environment, cadence = excluded.cadence, shard = excluded.shard, is_handed = true;
@@ -93,9 +95,10 @@ BEGIN
 END
 $$;
 
--- As in 0018, but for these. A sweep may have the alert under way to the former row only if the alert's stamp has seen that row's
--- registration (`p_xids`): else a doubt from before stays, and who waits for the alert by itself has not had it. Who waits already
--- needs no room. And locks are taken in the order of pages: targets, handing over, stragglers, activities.
+-- As in 0018, but for these. Of who waits already, a sweep has the alert under way to the former row only if the alert's stamp has
+-- seen that row's registration (`p_xids`): else a doubt from before stays, and the alert has not come. A shard that was made behind
+-- the alert brings it to nobody. Who waits already needs no room. And locks are taken in the order of pages: targets, handing over,
+-- stragglers, activities.
 CREATE FUNCTION touchline_compare(
     p_tenant text, p_matches text[], p_begins integer[], p_ends integer[], p_activities text[], p_shown bigint[],
     p_cadences text[], p_shards smallint[], p_rows bigint[], p_xids bigint[], p_bound integer
@@ -150,6 +153,7 @@ BEGIN
                   AND EXISTS (SELECT FROM targets t WHERE t.tenant_id = p_tenant AND t.match_id = m.id
                       AND t.kind = 'tokens' AND (t.environment, t.cadence, t.shard)
                           = (a.environment, i.old_cadence, i.old_shard)
+                      AND t.made_version < m.alert_version
                       AND (touchline_passed(t, m.alert_version, i.old_row)
                           OR t.alerted_version = m.alert_version AND i.old_row = ANY (t.alerted)))));
         END IF;
@@ -183,8 +187,8 @@ BEGIN
         FROM (
             SELECT i.*, a.environment, a.cadence, a.shard, i.activity = ANY (there) AS is_there,
                    row_number() OVER (PARTITION BY i.activity = ANY (there)) AS place,
-                   a.alerted_version < m.alert_version
-                       AND pg_visible_in_snapshot(i.old_xid::text::xid8, m.alert_snapshot) AS is_doubtful,
+                   a.alerted_version < m.alert_version AND (NOT i.activity = ANY (there)
+                       OR pg_visible_in_snapshot(i.old_xid::text::xid8, m.alert_snapshot)) AS is_doubtful,
                    CASE WHEN m.is_pending AND coalesce(i.shown, CASE WHEN i.old_row IS NULL THEN m.version ELSE -1 END)
                              < m.alert_version
                         AND a.alerted_version < m.alert_version

@@ -127,39 +127,45 @@ struct StragglerRunner {
         return (priority, isDowngraded)
     }
 
-    /// All groups at once, since their claims run out at once.
+    /// All groups at once, since their claims run out at once; what became of them is written one after the other, since they
+    /// are counted in the same rows.
     private func send(_ groups: [Group: [Recipient]], state: MatchState) async throws(StoreError) {
-        let outcomes = await withTaskGroup(of: Result<Void, StoreError>.self) { tasks in
+        let outcome: Result<Void, StoreError> = await withTaskGroup(of: (Group, [Outcome], Duration)?.self) { tasks in
             for (group, recipients) in groups {
-                tasks.addTask {
-                    do throws(StoreError) {
-                        return .success(try await send(recipients, as: group, state: state))
-                    } catch {
-                        return .failure(error)
-                    }
-                }
+                tasks.addTask { await send(recipients, as: group, state: state) }
             }
-            return await tasks.reduce(into: []) { $0.append($1) }
+            do throws(StoreError) {
+                while let sent = await tasks.next() {
+                    guard let (group, outcomes, took) = sent, let recipients = groups[group] else { continue }
+                    try await settle(recipients, outcomes, as: group, state: state, took: took)
+                }
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
         }
-        for outcome in outcomes { try outcome.get() }
+        try outcome.get()
     }
 
-    private func send(_ recipients: [Recipient], as group: Group, state: MatchState) async throws(StoreError) {
+    private func send(
+        _ recipients: [Recipient],
+        as group: Group,
+        state: MatchState
+    ) async -> (Group, [Outcome], Duration)? {
         let composition = PushComposition(
             state,
             priority: group.priority,
             isUrgent: group.isUrgent,
             carriesAlert: group.carriesAlert
         )
-        guard let composition else { return }
+        guard let composition else { return nil }
         let begin = ContinuousClock.now
         let batch = composition.batch(
             recipients.map(\.row),
             as: group.isResend ? "tokens" : "registered",
             deadline: begin + context.configuration.pushDeadline * 0.6
         )
-        let outcomes = await context.pool.send(batch)
-        try await settle(recipients, outcomes, as: group, state: state, took: .now - begin)
+        return (group, await context.pool.send(batch), .now - begin)
     }
 
     private func settle(

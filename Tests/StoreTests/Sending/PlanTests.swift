@@ -61,10 +61,13 @@ struct PlanTests {
         for table in ["activities", "stragglers"] {
             _ = try await match.store.owner(by: soon, "ALTER TABLE \(table) SET (autovacuum_enabled = off)")
         }
+        let range = Sweep.Range(after: 0, through: .max)
         try await match.event("1", importance: .key, alert: #"{"title":"Goal!"}"#)
+        // Planned while there is nothing.
+        for _ in 0..<6 { _ = try await match.store.readPage(of: match.target, range, limit: 10, by: soon) }
         let state = try #require(try await match.store.matchState(match.key, in: .production, by: soon))
         _ = try await match.store.stamp(state, with: state.now.seconds, by: soon)
-        // All have registered behind the goal's stamp; the fifth is being sent the goal.
+        // All have registered behind the goal's stamp; the fifth is being sent the goal, and most of those behind the page.
         _ = try await match.store.owner(
             by: soon,
             [
@@ -74,7 +77,7 @@ struct PlanTests {
                 """,
                 """
                 INSERT INTO stragglers (tenant_id, match_id, activity, version, alert_version, is_sending)
-                SELECT 't_acme', 'final', 'bulk-' || n, 1, CASE n WHEN 5 THEN 1 ELSE 0 END, n = 5
+                SELECT 't_acme', 'final', 'bulk-' || n, 1, (n = 5 OR n > 100)::integer, n = 5 OR n > 100
                 FROM generate_series(1, 20000) n
                 """,
             ]
@@ -84,7 +87,6 @@ struct PlanTests {
         _ = try await match.store.stamp(newer, with: newer.now.seconds + 1, by: soon)
 
         let before = try await (rowsRead(match), stragglersRead(match))
-        let range = Sweep.Range(after: 0, through: .max)
         let page = try #require(try await match.store.readPage(of: match.target, range, limit: 10, by: soon))
         let read = try await (rowsRead(match) - before.0, stragglersRead(match) - before.1)
         #expect(page.rows.map(\.activity.text) == [1, 2, 3, 4, 6, 7, 8, 9, 10].map { "bulk-\($0)" })

@@ -217,4 +217,34 @@ struct StragglerStoreTests {
         #expect(try await match.value(waiting) == "a2 true, b1 true")
         #expect(try await match.store.sumsOff(limit: 10, by: SendingFixture.soon) == [])
     }
+
+    /// A goal with an alert, and its stamp; a phone registers before either.
+    private func goal(isBehind: Bool) async throws -> SendingFixture {
+        let match = try await SendingFixture(store: TestDatabase.current.store())
+        if !isBehind { try await match.register([try match.registration("a")]) }
+        try await match.event("1", importance: .key, alert: #"{"title":"Goal!"}"#)
+        if isBehind { try await match.register([try match.registration("a", shown: 0)]) }
+        let state = try #require(try await match.store.matchState(match.key, in: .production, by: SendingFixture.soon))
+        _ = try #require(try await match.store.stamp(state, with: 100, by: SendingFixture.soon))
+        return match
+    }
+
+    private static let alert = "SELECT alert_version || ' ' || (doubt_row IS NOT NULL)::text FROM stragglers"
+
+    @Test("a phone that renewed its row while a page may hold it is in doubt about the alert as before")
+    func renews() async throws {
+        let match = try await goal(isBehind: false)
+        try await match.register([try match.registration("a", shown: 1)])
+        #expect(try await match.value("SELECT count(*) FROM stragglers") == "0")
+        try await match.register([try match.registration("a", token: "bb")])
+        #expect(try await match.value(Self.alert) == "1 true")
+    }
+
+    @Test("a phone that made its shard behind the goal, and registers again, waits for the alert still")
+    func makesShard() async throws {
+        let match = try await goal(isBehind: true)
+        #expect(try await match.value(Self.alert) == "1 false")
+        try await match.register([try match.registration("a", shown: 0)])
+        #expect(try await match.value(Self.alert)?.hasPrefix("1 ") == true)
+    }
 }
