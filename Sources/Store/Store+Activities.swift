@@ -212,8 +212,7 @@ extension Store {
                 .int8Array(slices.map { Int64($0.end) }), .textArray(known.map(\.key.activity.text)),
                 .int8Array(known.map(\.registration.shownVersion)), .textArray(former.map(\.?.cadence)),
                 .int8Array(former.map(\.?.shard)), .int8Array(former.map(\.?.number)),
-                .int8Array(former.map(\.?.transaction)),
-                .int(Self.mostStragglers),
+                .int8Array(former.map(\.?.transaction)), .int(Self.mostStragglers),
             ]
         )
     }

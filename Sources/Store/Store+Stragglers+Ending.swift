@@ -61,8 +61,6 @@ extension Store {
             stragglers.map { Fate($0, accepted: end == .accepted ? report.rows[$0.activity] : nil) }
         }
         fates += report.retries.map { Fate($0.straggler, delay: $0.delay) }
-        // All rows are locked in one order.
-        fates.sort { $0.straggler.activity.text < $1.straggler.activity.text }
         var statements = fates.isEmpty ? [] : [Self.wantAgain(fates, of: match, alertVersion: report.alertVersion)]
         if let accepted = report.ends[.accepted], !accepted.isEmpty, report.alertVersion > 0 {
             statements.append(Self.keepAlerted(accepted, of: match, report.alertVersion))
@@ -115,7 +113,9 @@ extension Store {
         of match: MatchKey,
         alertVersion: Int64
     ) -> PGStatement {
-        PGStatement(
+        // It locks all rows, in one order.
+        let fates = fates.sorted { $0.straggler.activity.text < $1.straggler.activity.text }
+        return PGStatement(
             """
             WITH again AS MATERIALIZED (
                 SELECT s.place, d.token IS NOT NULL AS is_accepted, d.delay
@@ -195,9 +195,7 @@ extension Store {
             )
         }
         guard !statements.isEmpty else { return }
-        let fates = ends.values.joined().map { Fate($0) }.sorted {
-            $0.straggler.activity.text < $1.straggler.activity.text
-        }
+        let fates = ends.values.joined().map { Fate($0) }
         statements.insert(Self.wantAgain(fates, of: match, alertVersion: 0), at: 0)
         if let merged = ends[.merged], !merged.isEmpty {
             statements.append(Self.follow(merged, of: match, past: version))

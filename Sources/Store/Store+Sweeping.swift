@@ -57,7 +57,8 @@ package struct PageResult: Sendable {
 extension Store {
     /// Reads the match, then the page's rows, then the highest row number, in one round trip.
     ///
-    /// Rows whose phones are being sent the pending alert by themselves are taken over from the sweep before. In this order, once the match has its stamp: what the stamp has seen of the range is in the page.
+    /// In this order, once the match has its stamp: what the stamp has seen of the range is in the page, but for rows that this
+    /// leaves to stragglers, see ``leaveToStragglers(_:_:limit:)``.
     /// - Returns: nil if the match is not there.
     package func readPage(
         of target: TargetKey,

@@ -24,7 +24,7 @@ struct MigrationTests {
         "0017_want_again": "552d68c4e2b754f2",
         "0018_keep_alerted": "894b7b365a6d23c5",
         "0019_lock_hand_overs": "abc31d883c43e164",
-        "0020_follow_alerts": "c1df002b1e32d1a9",
+        "0020_follow_alerts": "c0a750af4e2f03d2",
     ]
 
     @Test("are the files of their folder, in the order of their numbers")

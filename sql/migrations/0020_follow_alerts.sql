@@ -98,7 +98,7 @@ $$;
 -- As in 0018, but for these. Of who waits already, a sweep has the alert under way to the former row only if the alert's stamp has
 -- seen that row's registration (`p_xids`): else a doubt from before stays, and the alert has not come. A shard that was made behind
 -- the alert brings it to nobody. Who waits already needs no room. And locks are taken in the order of pages: targets, handing over,
--- stragglers, activities.
+-- stragglers, activities. The one without `p_xids` stays, for processes of the version before.
 CREATE FUNCTION touchline_compare(
     p_tenant text, p_matches text[], p_begins integer[], p_ends integer[], p_activities text[], p_shown bigint[],
     p_cadences text[], p_shards smallint[], p_rows bigint[], p_xids bigint[], p_bound integer
