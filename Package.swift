@@ -34,6 +34,9 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
+        // Lines for the operator. Any module may take a `Logger`.
+        .target(name: "Log", swiftSettings: common),
+
         // Sockets, TLS, HTTP.
         .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: hot),
         .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: common),
@@ -46,7 +49,11 @@ let package = Package(
         .target(name: "Core", dependencies: ["APNsProtocol"], swiftSettings: pure),
 
         // The service.
-        .target(name: "APNs", dependencies: ["APNsProtocol", "Crypto", "EventLoop", "HTTP2"], swiftSettings: hot),
+        .target(
+            name: "APNs",
+            dependencies: ["APNsProtocol", "Crypto", "EventLoop", "HTTP2", "Log"],
+            swiftSettings: hot
+        ),
         .target(name: "Schema", path: "sql", resources: [.embedInCode("migrations")], swiftSettings: pure),
         .target(
             name: "Store",
@@ -56,8 +63,8 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "APNs", "APNsProtocol", "CLinux", "Core", "Crypto", "EventLoop", "HTTP2", "HTTPServer", "PostgreSQL",
-                "Store",
+                "APNs", "APNsProtocol", "CLinux", "Core", "Crypto", "EventLoop", "HTTP2", "HTTPServer", "Log",
+                "PostgreSQL", "Store",
             ],
             swiftSettings: common
         ),
@@ -78,8 +85,8 @@ let package = Package(
         .executableTarget(
             name: "touchline",
             dependencies: [
-                "APNs", "APNsProtocol", "CLinux", "Core", "Crypto", "EventLoop", "Executables", "HTTP2", "PostgreSQL",
-                "Server", "Store",
+                "APNs", "APNsProtocol", "CLinux", "Core", "Crypto", "EventLoop", "Executables", "HTTP2", "Log",
+                "PostgreSQL", "Server", "Store",
             ],
             swiftSettings: common
         ),
@@ -110,6 +117,7 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: common
         ),
+        .testTarget(name: "LogTests", dependencies: ["EventLoop", "Log"], swiftSettings: common),
         .testTarget(name: "EventLoopTests", dependencies: ["CLinux", "EventLoop"], swiftSettings: common),
         .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
         .testTarget(
@@ -131,7 +139,9 @@ let package = Package(
         .testTarget(name: "CoreTests", dependencies: ["APNsProtocol", "Core"], swiftSettings: common),
         .testTarget(
             name: "APNsTests",
-            dependencies: ["APNs", "APNsProtocol", "APNsSimulator", "Crypto", "EventLoop", "HTTP2", "TestSupport"],
+            dependencies: [
+                "APNs", "APNsProtocol", "APNsSimulator", "Crypto", "EventLoop", "HTTP2", "Log", "TestSupport",
+            ],
             swiftSettings: common
         ),
         .testTarget(
@@ -149,7 +159,7 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "APNs", "APNsProtocol", "APNsSimulator", "Core", "Crypto", "EventLoop", "HTTP2", "HTTPServer",
+                "APNs", "APNsProtocol", "APNsSimulator", "Core", "Crypto", "EventLoop", "HTTP2", "HTTPServer", "Log",
                 "PostgreSQL", "Server", "Store", "TestSupport",
             ],
             swiftSettings: common
@@ -159,7 +169,7 @@ let package = Package(
             name: "TouchlineTests",
             dependencies: [
                 "APNsProtocol", "APNsSimulator", "Core", "Crypto", "EventLoop", "Executables", "HTTP2", "HTTPServer",
-                "PostgreSQL", "Server", "Store", "TestSupport", "touchline",
+                "Log", "PostgreSQL", "Server", "Store", "TestSupport", "touchline",
             ],
             swiftSettings: common
         ),

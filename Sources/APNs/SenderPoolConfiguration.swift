@@ -1,6 +1,7 @@
 package import APNsProtocol
 package import EventLoop
 package import HTTP2
+package import Log
 
 /// Where one kind of request goes.
 package struct APNsEndpoint: Hashable, Sendable {
@@ -90,6 +91,8 @@ package struct SenderPoolConfiguration: Sendable {
     /// Is told in a sentence why connections fail, the same sentence at most once a minute and loop: nobody else learns
     /// that a root is missing or a port is closed, since pushes only end as not processed.
     package var report: (@Sendable (String) -> Void)?
+    /// Takes what an operator wants to find afterwards.
+    package var log = Logger.silent
     /// UNIX seconds, to compare with APNs' `date`.
     package var wallClock: @Sendable () -> Int64 = WallTime.now
     /// Looks an endpoint's name up, anew for each connection.

@@ -28,7 +28,7 @@ private struct RunningService: Sendable {
         let settings = try settings(conninfo, flags.merging(["--ready-file": ready]) { $1 })
         let stop = StopRequest()
         let loop = TestDatabase.current.loop
-        async let ended: Void = Service(settings: settings, log: { _ in }).run(until: stop)
+        async let ended: Void = Service(settings: settings, log: nil).run(until: stop)
         do {
             try await body(try await started(ready, stop: stop, loop: loop))
         } catch {
@@ -163,7 +163,7 @@ struct ServiceTests {
             ["--roles": "dispatch", "--ready-file": ready]
         )
         let stop = StopRequest()
-        async let ended: Void = Service(settings: settings, log: { _ in }).run(until: stop)
+        async let ended: Void = Service(settings: settings, log: nil).run(until: stop)
         var text: String?
         while text == nil { text = try? String(contentsOfFile: ready, encoding: .utf8) }
         #expect(text?.contains(#""url":null"#) == true)
@@ -175,7 +175,7 @@ struct ServiceTests {
     func openAddress() async throws {
         let settings = try RunningService.settings(TestDatabase.current.conninfo, ["--listen": "0.0.0.0:0"])
         let fault = await #expect(throws: ServiceFault.self) {
-            try await Service(settings: settings, log: { _ in }).run(until: StopRequest())
+            try await Service(settings: settings, log: nil).run(until: StopRequest())
         }
         #expect(fault?.message.contains("--listen") == true)
     }
@@ -188,7 +188,7 @@ struct ServiceTests {
                 ["--listen": "127.0.0.1:\(service.port)"]
             )
             let fault = await #expect(throws: ServiceFault.self) {
-                try await Service(settings: settings, log: { _ in }).run(until: StopRequest())
+                try await Service(settings: settings, log: nil).run(until: StopRequest())
             }
             #expect(fault?.message.contains("\(service.port)") == true)
         }
@@ -210,7 +210,7 @@ struct ServiceTests {
         )
         let settings = try RunningService.settings(TestDatabase.current.conninfo, [:])
         let fault = await #expect(throws: ServiceFault.self) {
-            try await Service(settings: settings, log: { _ in }).run(until: StopRequest())
+            try await Service(settings: settings, log: nil).run(until: StopRequest())
         }
         #expect(fault?.message.contains("master key") == true)
         await connection.close()

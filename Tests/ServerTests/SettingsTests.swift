@@ -1,4 +1,5 @@
 import APNsProtocol
+import Log
 import Server
 import Testing
 
@@ -34,6 +35,15 @@ struct SettingsTests {
         #expect(settings.apns[.sandbox]?.broadcast.description == "api.sandbox.push.apple.com:443")
         #expect(settings.apns[.sandbox]?.manage.description == "api-manage-broadcast.sandbox.push.apple.com:2195")
         #expect(settings.drain == .seconds(20))
+        #expect(settings.logFormat == .text)
+        #expect(settings.logLevel == .info)
+    }
+
+    @Test("choose the log's form and the least that it takes")
+    func log() throws {
+        let settings = try settings(["--log": "json", "--log-level": "warning"])
+        #expect(settings.logFormat == .json)
+        #expect(settings.logLevel == .warning)
     }
 
     @Test("keep data where the system expects it")
@@ -69,7 +79,7 @@ struct SettingsTests {
             ("--listen", "8080"), ("--listen", ":8080"), ("--listen", "::1:80"), ("--listen", "host:70000"),
             ("--metrics-listen", "host:-1"), ("--roles", "api,boss"), ("--roles", ""), ("--drain", "soon"),
             ("--drain", "-1"), ("--database-connections", "2"), ("--tls-cert", "file"), ("--tls-key", "file"),
-            ("--apns-sandbox-manage", "x"),
+            ("--apns-sandbox-manage", "x"), ("--log", "xml"), ("--log", "JSON"), ("--log-level", "loud"),
         ]
     )
     func refused(flag: String, value: String) throws {

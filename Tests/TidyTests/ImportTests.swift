@@ -19,6 +19,10 @@ struct ImportTests {
         ("Sources/Core", ["EventLoop", "HTTP2", "PostgreSQL", "Glibc", "Foundation"], "it is pure"),
         ("Sources/APNsProtocol", ["EventLoop", "HTTP2", "Crypto", "Core", "Glibc", "Foundation"], "it is values only"),
         ("Sources/APNs", ["PostgreSQL", "Core", "Store", "Server"], "it knows no matches"),
+        (
+            "Sources/Log", ["EventLoop", "HTTP2", "Core", "APNs", "Store", "Server", "Foundation"],
+            "every module may write a line"
+        ),
         ("Sources/EventLoop", ["HTTP2", "COpenSSL", "CNghttp2"], "it knows no HTTP"),
         ("Sources/HTTP2", ["APNs", "APNsProtocol", "Core"], "it knows no APNs"),
         ("Sources/PostgreSQL", ["Core", "Store", "HTTP2"], "it knows no matches"),

@@ -191,7 +191,7 @@ package final class Housekeeper: Sendable {
         while !Task.isCancelled {
             try? await store.pruneStragglers(by: deadline)
             for sentence in (try? await books.check(store, by: deadline)) ?? [] {
-                configuration.report?("counts do not add up: \(sentence)")
+                configuration.report?(sentence)
             }
             try? await store.pruneChannelIDs(by: deadline)
             try? await store.pruneStarts(by: deadline)

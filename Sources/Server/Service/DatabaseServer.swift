@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Log
 internal import PostgreSQL
 
 /// The PostgreSQL that the service works on: the operator's, or one of its own.
@@ -7,9 +8,9 @@ struct DatabaseServer: Sendable {
     let cluster: EmbeddedCluster?
 
     /// Starts an embedded one again whenever it ends by itself, until the task is cancelled.
-    func keepRunning(log: @Sendable (String) -> Void) async {
+    func keepRunning(log: Logger) async {
         guard let cluster else { return }
-        await cluster.keepRunning { log("PostgreSQL \($0)") }
+        await cluster.keepRunning { log.warning("the embedded PostgreSQL", ["state": $0]) }
     }
 
     /// Stops an embedded one.
@@ -34,9 +35,12 @@ extension Service {
         configuration.isDisposable = settings.isDisposable
         do {
             let cluster = try await start(configuration, on: loops[0], unless: stop).get()
-            let how = cluster.wasTakenOver ? "took over its own PostgreSQL" : "runs a PostgreSQL of its own"
-            log("\(how) (process \(cluster.processID), in \(folder.path); set DATABASE_URL to use another)")
-            for remark in cluster.remarks { log(remark) }
+            let log = log.of("database")
+            log.info(
+                "runs a PostgreSQL of its own; DATABASE_URL names another",
+                ["pid": Int(cluster.processID), "folder": folder.path, "taken_over": cluster.wasTakenOver]
+            )
+            for remark in cluster.remarks { log.warning("the embedded PostgreSQL", ["state": remark]) }
             return DatabaseServer(conninfo: cluster.connectionString, cluster: cluster)
         } catch {
             guard !stop.isRequested else { return nil }
@@ -90,7 +94,7 @@ extension Service {
                 guard .now < end, !error.isRefusal else {
                     throw ServiceFault("PostgreSQL cannot be reached: \(error)", hint: "Check DATABASE_URL.")
                 }
-                if isFirst { log("waiting for PostgreSQL: \(error)") }
+                if isFirst { log.of("database").warning("waiting for PostgreSQL", ["reason": "\(error)"]) }
                 isFirst = false
                 try? await Task.sleep(for: .milliseconds(500))
             }

@@ -2,8 +2,8 @@ internal import APNs
 internal import APNsProtocol
 internal import Crypto
 internal import EventLoop
-internal import Glibc
 internal import HTTP2
+internal import Log
 internal import PostgreSQL
 internal import Store
 
@@ -14,6 +14,7 @@ struct Engine: Sendable {
     private let store: Store
     private let conninfo: String
     private let loops: [EventLoop]
+    let log: Logger
     /// For an admin's calls too, in every process.
     let channels: ChannelManagement
     /// Nil in a process that takes neither part.
@@ -26,14 +27,21 @@ struct Engine: Sendable {
     }
 
     /// - Throws: ``ServiceFault`` when the file of APNs' roots cannot be used.
-    init(_ settings: Settings, store: Store, conninfo: String, loops: [EventLoop]) throws(ServiceFault) {
+    init(
+        _ settings: Settings,
+        store: Store,
+        conninfo: String,
+        loops: [EventLoop],
+        log: Logger
+    ) throws(ServiceFault) {
         // Names the process in leases: unique over all machines and restarts.
         let name = "p_\(Hex.encode(SecureRandom.bytes(8)))"
         bell = WorkBell(name: name)
         self.store = store
         self.conninfo = conninfo
         self.loops = loops
-        let configuration = try Self.poolConfiguration(settings, loops)
+        self.log = log
+        let configuration = try Self.poolConfiguration(settings, loops, log.of("apns"))
         let tokens = StoredProviderTokens(store: store)
         channels = ChannelManagement(configuration: configuration, providerTokens: tokens)
         guard !settings.roles.isDisjoint(with: [.dispatch, .housekeeping]) else {
@@ -42,9 +50,11 @@ struct Engine: Sendable {
         }
         var dispatching = DispatchConfiguration(owner: name)
         dispatching.loops = loops
-        dispatching.report = { Self.complain("dispatching waits: \($0)") }
+        let dispatchLog = log.of("dispatch")
+        dispatching.report = { dispatchLog.warning("dispatching waits", ["reason": $0]) }
         var housekeeping = Housekeeper.Configuration()
-        housekeeping.report = { Self.complain($0) }
+        let housekeepingLog = log.of("housekeeping")
+        housekeeping.report = { housekeepingLog.error("counts do not add up", ["what": $0]) }
         let pool = SenderPool(configuration: configuration, providerTokens: tokens)
         sending = Sending(
             pool: pool,
@@ -102,13 +112,10 @@ struct Engine: Sendable {
         }
     }
 
-    private static func complain(_ sentence: String) {
-        "touchline: \(sentence)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
-    }
-
     private static func poolConfiguration(
         _ settings: Settings,
-        _ loops: [EventLoop]
+        _ loops: [EventLoop],
+        _ log: Logger
     ) throws(ServiceFault) -> SenderPoolConfiguration {
         var endpoints = APNsEndpoints()
         for (environment, own) in settings.apns {
@@ -119,7 +126,8 @@ struct Engine: Sendable {
         do {
             let tls = try TLSContext.client(caFile: settings.apnsCAFile)
             var configuration = SenderPoolConfiguration(endpoints: endpoints, tls: tls, loops: loops)
-            configuration.report = { complain("APNs: \($0)") }
+            configuration.log = log
+            configuration.report = { log.warning("connecting to APNs", ["reason": $0]) }
             return configuration
         } catch {
             throw ServiceFault("the roots that APNs is trusted by: \(error)", hint: "See --apns-ca.")

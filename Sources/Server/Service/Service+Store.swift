@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Log
 internal import PostgreSQL
 internal import Store
 
@@ -13,7 +14,9 @@ extension Service {
         do {
             let connection = try await PGConnection.connect(server.conninfo, on: loops[0], by: .now + .seconds(30))
             let applied = try await Store.migrator.run(on: connection, by: .now + .seconds(900))
-            if !applied.isEmpty { log("applied \(applied.joined(separator: ", "))") }
+            if !applied.isEmpty {
+                log.of("database").info("applied migrations", ["names": applied.joined(separator: " ")])
+            }
             sample = try await connection.query("SELECT p8_ciphertext FROM apps LIMIT 1", by: .now + .seconds(30))
                 .first?.bytes(0)
             await connection.close()

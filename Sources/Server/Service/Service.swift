@@ -1,17 +1,23 @@
 internal import EventLoop
 internal import HTTPServer
+package import Log
 internal import PostgreSQL
 internal import Store
 
 /// The whole service of one process: brought up, run until it is told to stop, drained, brought down.
 package struct Service: Sendable {
     let settings: Settings
-    /// Takes a line for the operator.
-    let log: @Sendable (String) -> Void
+    /// Its counts are metrics.
+    let output: LogOutput?
+    let log: Logger
 
-    package init(settings: Settings, log: @escaping @Sendable (String) -> Void) {
+    /// - Parameters:
+    ///   - settings: What the operator chose.
+    ///   - output: Takes the lines of all its parts; nil: nobody does.
+    package init(settings: Settings, log output: LogOutput?) {
         self.settings = settings
-        self.log = log
+        self.output = output
+        log = Logger(output, subsystem: "service")
     }
 
     /// Serves until `stop` is requested, then drains within ``Settings/drain`` and stops what was started.
@@ -25,7 +31,7 @@ package struct Service: Sendable {
         let loops = try Self.makeLoops()
         let folder = settings.databaseURL == nil ? try DataFolder(settings.dataFolder) : nil
         defer { folder?.release() }
-        guard let server = try await startDatabase(in: folder, on: loops, stop) else { return log("stopped") }
+        guard let server = try await startDatabase(in: folder, on: loops, stop) else { return log.info("stopped") }
         do throws(ServiceFault) {
             try await run(on: server, in: folder, loops, until: stop)
         } catch {
@@ -33,7 +39,7 @@ package struct Service: Sendable {
             throw error
         }
         await server.stop()
-        log("stopped")
+        log.info("stopped")
     }
 
     private func run(
@@ -45,7 +51,7 @@ package struct Service: Sendable {
         guard !stop.isRequested else { return }
         let store = try await openStore(on: server, in: folder, loops)
         let operatorKeyFile = try await ensureOperatorKey(store, in: folder)
-        let engine = try Engine(settings, store: store, conninfo: server.conninfo, loops: loops)
+        let engine = try Engine(settings, store: store, conninfo: server.conninfo, loops: loops, log: log)
         let listeners = try await Listeners.start(settings, store: store, engine: engine, loops: loops)
         do throws(ServiceFault) {
             try writeReadyFile(listeners, operatorKeyFile: operatorKeyFile)
@@ -55,10 +61,10 @@ package struct Service: Sendable {
         }
         announce(listeners, operatorKeyFile: operatorKeyFile)
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await server.keepRunning(log: log) }
+            group.addTask { await server.keepRunning(log: log.of("database")) }
             group.addTask { await engine.run() }
             await stop.wait()
-            log("draining for at most \(settings.drain.components.seconds) s")
+            log.info("draining", ["at_most_s": settings.drain])
             let deadline = ContinuousClock.now + settings.drain
             removeReadyFile()
             await listeners.drain(by: deadline)
@@ -71,9 +77,13 @@ package struct Service: Sendable {
     }
 
     private func announce(_ listeners: Listeners, operatorKeyFile: String?) {
-        if let url = listeners.url { log("serving on \(url)") }
-        log("metrics on \(listeners.metricsURL)")
-        if let operatorKeyFile { log("the operator's key is in \(operatorKeyFile)") }
+        log.info(
+            "serving",
+            [
+                "url": listeners.url, "metrics_url": listeners.metricsURL, "operator_key_file": operatorKeyFile,
+                "roles": settings.roles.map(\.rawValue).sorted().joined(separator: ","),
+            ]
+        )
     }
 
     /// As many as there are processors, at most 8. They live as long as the process: work may be handed to a loop up to

@@ -1,4 +1,5 @@
 internal import APNsProtocol
+internal import Log
 
 extension Settings {
     /// Where settings come from: flags first, then the environment, then defaults; secrets from the environment only.
@@ -57,6 +58,8 @@ extension Settings {
         readyFile = source.value("--ready-file")
         isDisposable = source.isOn("--disposable")
         drain = try Self.seconds(source.value("--drain"), flag: "--drain") ?? .seconds(20)
+        logFormat = try Self.word(source, "--log") ?? .text
+        logLevel = try Self.word(source, "--log-level") ?? .info
         tls = try Self.tls(source)
         masterKey = try Self.masterKey(source, isEmbedded: databaseURL == nil)
         if isDisposable, databaseURL != nil {
@@ -130,6 +133,21 @@ extension Settings {
                 hint: "Make one with `head -c 32 /dev/urandom | base64 > FILE`, and give --master-key-file FILE."
             )
         }
+    }
+
+    /// One of the words that a setting knows.
+    private static func word<Word: RawRepresentable<String> & CaseIterable>(
+        _ source: Source,
+        _ flag: String
+    ) throws(SettingsFault) -> Word? {
+        guard let text = source.value(flag) else { return nil }
+        guard let word = Word(rawValue: text) else {
+            throw SettingsFault(
+                "\(flag) does not know “\(text)”",
+                hint: "It is one of \(Word.allCases.map(\.rawValue).joined(separator: ", "))."
+            )
+        }
+        return word
     }
 
     private static func number(_ text: String?, in range: ClosedRange<Int>) throws(SettingsFault) -> Int? {

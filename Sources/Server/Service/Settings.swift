@@ -1,4 +1,5 @@
 package import APNsProtocol
+package import Log
 
 /// What a person who runs the service can choose: the options of `touchline serve`.
 package struct Settings: Equatable, Sendable {
@@ -56,6 +57,8 @@ package struct Settings: Equatable, Sendable {
     package var readyFile: String?
     /// The data folder goes with the process.
     package var isDisposable: Bool
+    package var logFormat: LogFormat
+    package var logLevel: LogLevel
 
     package struct TLSFiles: Equatable, Sendable {
         package var certificate: String

@@ -2,6 +2,7 @@ import CLinux
 import EventLoop
 import Executables
 import Glibc
+import Log
 import Server
 
 extension Command {
@@ -81,6 +82,20 @@ extension Command {
                 default: "20",
                 "how long what is in flight may take at the end"
             ),
+            Option(
+                "--log",
+                "text|json",
+                environment: "TOUCHLINE_LOG",
+                default: "text",
+                "how the log's lines on standard error are written"
+            ),
+            Option(
+                "--log-level",
+                "LEVEL",
+                environment: "TOUCHLINE_LOG_LEVEL",
+                default: "info",
+                "the least that is logged: debug, info, warning or error"
+            ),
             Option("--ready-file", "FILE", "written when it serves: url, metrics_url, operator_key_file, pid"),
             Option("--disposable", "for trying out: the data folder is deleted at the end, and with the process"),
         ]
@@ -144,6 +159,9 @@ private func runService(_ invocation: Invocation) async throws(Failure) {
         throw Failure(.wrongUse, error.message, hint: error.hint)
     }
     let stop = StopRequest()
+    let output = LogOutput(to: STDERR_FILENO, settings.logFormat, from: settings.logLevel)
+    // What is said afterwards, an error, comes after the log's last line.
+    defer { output.flush() }
     do {
         let signals = try SignalWatcher.start([SIGTERM, SIGINT], on: EventLoop(name: "signals"))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -153,7 +171,7 @@ private func runService(_ invocation: Invocation) async throws(Failure) {
                     stop.request()
                 }
             }
-            try await Service(settings: settings, log: { Terminal.complain($0) }).run(until: stop)
+            try await Service(settings: settings, log: output).run(until: stop)
             group.cancelAll()
         }
     } catch let fault as ServiceFault {
