@@ -234,7 +234,7 @@ class Bench:
 
     def turn(self, version):
         """The turn that brought the tokens to `version`, once it is done."""
-        turns = self.api.json("GET", "/v1/matches/sweep-1/deliveries")["turns"]
+        turns = self.api.json("GET", "/v1/matches/sweep-1/deliveries")["sends"]
         for turn in turns:
             if turn["target"] == "tokens" and turn["state"] == "done" and turn["versions"][1] >= version:
                 return turn

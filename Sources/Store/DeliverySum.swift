@@ -71,6 +71,15 @@ struct DeliveryLine {
         appDeclaresFrequent = row.bool(next + 4)
     }
 
+    var place: DeliveryPlace {
+        DeliveryPlace(
+            kind: kind,
+            environment: environment,
+            cadence: cadence,
+            appDeclaresFrequent: appDeclaresFrequent
+        )
+    }
+
     /// What all that was wanted became; for a sweep, what it handed over included.
     var addsUp: Bool {
         let ends = counts.accepted + counts.removed + counts.refused + counts.givenUp + counts.merged
@@ -86,48 +95,8 @@ struct WaitingStragglers {
     let version: Int64
     let count: Int
     let handed: Int
-
-    func isOf(_ line: DeliveryLine) -> Bool {
-        (line.environment, line.cadence, line.shard) == (environment, cadence, shard)
-    }
-}
-
-extension Delivery {
-    /// What waits is shown with its shard's newest line of a sweep; where there is none, as a line of its own.
-    static func all(_ lines: [DeliveryLine], _ waiting: [WaitingStragglers]) -> [Delivery] {
-        var waits = waiting
-        var deliveries: [Delivery] = []
-        for line in lines.reversed() {
-            var count = 0
-            if line.kind == .tokens, !line.isOfStragglers {
-                count = waits.filter { $0.isOf(line) }.reduce(0) { $0 + $1.count }
-                waits.removeAll { $0.isOf(line) }
-            }
-            deliveries.append(Delivery(line, waiting: count))
-        }
-        return deliveries.reversed()
-    }
-
-    private init(_ line: DeliveryLine, waiting: Int) {
-        kind = line.kind
-        environment = line.environment
-        cadence = line.cadence == .frequent && !line.appDeclaresFrequent ? .standard : line.cadence
-        shard = line.shard
-        isOfStragglers = line.isOfStragglers
-        fromVersion = line.fromVersion
-        toVersion = line.toVersion
-        state = line.state
-        priority = line.priority
-        var counts = line.counts
-        if !isOfStragglers { counts.wanted -= counts.handed }
-        counts.wanted += waiting
-        self.counts = counts
-        over = line.over
-        self.waiting = waiting
-        firstPushMilliseconds = line.firstPushMilliseconds
-        lastPushMilliseconds = line.lastPushMilliseconds
-        heldMilliseconds = line.heldMilliseconds
-    }
+    /// When the first of them failed, or registered.
+    let since: Timestamp
 }
 
 extension DeliverySum {

@@ -1,4 +1,4 @@
-package import APNsProtocol
+internal import APNsProtocol
 package import Core
 internal import PostgreSQL
 
@@ -55,48 +55,17 @@ package struct TurnRecord: Sendable {
     }
 }
 
-/// One line of a match's deliveries.
-package struct Delivery: Sendable {
-    package enum State: String, Sendable {
-        case waiting
-        case sending
-        case done
-    }
-
-    package let kind: TargetKind
-    package let environment: APNsEnvironment
-    package let cadence: Cadence
-    package let shard: Int
-    /// Pushes to single tokens that were sent apart from a sweep.
-    package let isOfStragglers: Bool
-    package let fromVersion: Int64
-    package let toVersion: Int64
-    package let state: State
-    package let priority: Int
-    /// Without those that were left to stragglers and are counted there, or wait.
-    package let counts: TurnCounts
-    /// Stragglers that the bound of a match left without a push of their own.
-    package let over: Int
-    /// Tokens that still get a push of their own.
-    package let waiting: Int
-    /// From the event's acceptance, milliseconds; nil while nothing was sent.
-    package let firstPushMilliseconds: Int64?
-    package let lastPushMilliseconds: Int64?
-    /// How long pacing held it back; nil: not at all.
-    package let heldMilliseconds: Int64?
-}
-
 /// What a match's events have come to.
 package struct Deliveries: Sendable {
     package let version: Int64
     package let mergedVersions: Int64
-    package let turns: [Delivery]
+    package let sends: [Delivery]
     /// Per version and kind of target, oldest first.
     package let sums: [DeliverySum]
 }
 
 extension Store {
-    /// The turns of a match, oldest version first, those that run or wait last.
+    /// What became of a match's versions, oldest first, those that are under way or wait last.
     ///
     /// - Returns: nil if the match is not there.
     package func deliveries(
@@ -115,6 +84,7 @@ extension Store {
                     match.parameters
                 ),
                 PGStatement(Self.turnsSQL, match.parameters), PGStatement(Self.waitingSQL, match.parameters),
+                PGStatement(Self.behindSQL, match.parameters), PGStatement(Self.answersSQL, match.parameters),
             ]
         )
         guard let row = results[0].first else { return nil }
@@ -125,14 +95,23 @@ extension Store {
                 shard: Int(row.int(2)),
                 version: row.int(3),
                 count: Int(row.int(4)),
-                handed: Int(row.int(5))
+                handed: Int(row.int(5)),
+                since: row.time(6)
             )
         }
         let lines = results[1].map(DeliveryLine.init)
+        let behind = results[3].map(BehindTarget.init)
+        var answers: [DeliveryPlace.Side: LastAnswer] = [:]
+        for row in results[4] {
+            answers[.init(kind: row.value(0), environment: row.value(1))] = LastAnswer(
+                text: row.text(2),
+                at: row.time(3)
+            )
+        }
         return Deliveries(
             version: row.int(0),
             mergedVersions: row.int(1),
-            turns: Delivery.all(lines, waiting),
+            sends: Delivery.all(lines, waiting, behind, answers),
             sums: DeliverySum.all(lines, waiting)
         )
     }
@@ -180,7 +159,31 @@ extension Store {
         """
 
     private static let waitingSQL = """
-        SELECT environment, cadence, shard, version, count(*), count(*) FILTER (WHERE is_handed) FROM stragglers
-        WHERE tenant_id = $1 AND match_id = $2 GROUP BY 1, 2, 3, 4
+        SELECT environment, cadence, shard, version, count(*), count(*) FILTER (WHERE is_handed), min(first_at)
+        FROM stragglers WHERE tenant_id = $1 AND match_id = $2 GROUP BY 1, 2, 3, 4
+        """
+
+    /// Targets that are behind, whether they are due, wait or are held back; how many phones of theirs are, those with a push
+    /// of their own included, and since when: the acceptance of the oldest version that they lack.
+    private static let behindSQL = """
+        SELECT t.kind, t.environment, t.cadence, t.reached_version + 1, m.version,
+               CASE WHEN t.lease_until > now() THEN 'sending' ELSE 'waiting' END,
+               CASE WHEN t.kind = 'channel' THEN 1 ELSE greatest(0, (
+                   SELECT count(*) FROM activities a
+                   WHERE a.tenant_id = $1 AND a.match_id = $2 AND a.environment = t.environment
+                     AND a.cadence = t.cadence AND a.shard = t.shard AND a.refused_reason IS NULL)
+                 - CASE WHEN t.turn_start IS NOT NULL AND t.taken_version = m.version
+                        THEN t.accepted + t.given_up ELSE 0 END) END,
+               coalesce((SELECT min(e.received_at) FROM events e
+                         WHERE e.tenant_id = $1 AND e.match_id = $2 AND e.status = 'accepted'
+                           AND e.version > t.reached_version), m.accepted_at),
+               coalesce(p.frequent_updates_declared, false)
+        FROM targets t JOIN matches m USING (tenant_id, match_id)
+        LEFT JOIN apps p ON p.tenant_id = $1 AND p.bundle = m.bundle AND p.environment = t.environment
+        WHERE t.tenant_id = $1 AND t.match_id = $2 AND m.version > t.reached_version
+        """
+
+    private static let answersSQL = """
+        SELECT kind, environment, answer, answered_at FROM last_answers WHERE tenant_id = $1 AND match_id = $2
         """
 }

@@ -38,7 +38,7 @@ struct ServiceTests {
         func deliveries(_ turns: String) throws -> Deliveries {
             try JSONDecoder().decode(
                 Deliveries.self,
-                from: Data(#"{"version":3,"merged_versions":1,"turns":[\#(turns)]}"#.utf8)
+                from: Data(#"{"version":3,"merged_versions":1,"sends":[\#(turns)]}"#.utf8)
             )
         }
         func turn(_ target: String, _ versions: String, _ state: String, waiting: Int = 0) -> String {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A match that is watched")
 struct WatchTests {
-    private func match(_ targets: String = "", status: String = "live", turns: String = "") throws -> WatchedMatch {
+    private func match(_ targets: String = "", status: String = "live", sends: String = "") throws -> WatchedMatch {
         let body = #"""
             {"match":"cup/1","bundle":"b","type":"T","status":"\#(status)","version":7,"kickoff_at":"2026-07-19T19:00:00Z",
             "topics":[],"paused":false,"content_state":{"home":2,"away":1,"home_name":"Spain","away_name":"Italy",
@@ -16,31 +16,31 @@ struct WatchTests {
             "last_error":"\#(String(repeating: "why ", count: 40))"}]}
             """#
         let deliveries =
-            #"{"match":"cup/1","version":7,"merged_versions":0,"turns":[\#(turns)],"sums":[],"targets":[\#(targets)]}"#
+            #"{"match":"cup/1","version":7,"merged_versions":0,"sends":[\#(sends)],"sums":[],"targets":[\#(targets)]}"#
         return try WatchedMatch(
             match: APIClient.Answer(status: 200, body: Array(body.utf8)),
             deliveries: APIClient.Answer(status: 200, body: Array(deliveries.utf8))
         )
     }
 
-    private func turn(_ target: String, _ version: Int, state: String, wanted: Int = 10, accepted: Int = 10) -> String {
+    private func send(_ target: String, _ version: Int, state: String, wanted: Int = 10, accepted: Int = 10) -> String {
         #"""
-        {"target":"\#(target)","environment":"production","cadence":"frequent","shard":0,"stragglers":false,
+        {"target":"\#(target)","environment":"production","cadence":"frequent",
         "versions":[\#(version),\#(version)],"state":"\#(state)","wanted":\#(wanted),"accepted":\#(accepted),"removed":0,
-        "refused":1,"given_up":0,"waiting":0,"resent":0,"priority":10,"downgraded":0}
+        "refused":1,"given_up":0,"merged":0,"waiting":0,"resent":0,"priority":10,"downgraded":0,"behind":0}
         """#
     }
 
     @Test("shows score, version, targets, what waits and what failed, within the terminal", arguments: [40, 80, 200])
     func fits(width: Int) throws {
-        let turns = [turn("tokens", 6, state: "done"), turn("tokens", 7, state: "sending", wanted: 10, accepted: 4)]
-        let match = try match(turns: turns.joined(separator: ","))
-        let lines = match.lines(width: width, now: "2026-07-19T20:00:00Z")
+        let sends = [send("tokens", 6, state: "done"), send("tokens", 7, state: "sending", wanted: 10, accepted: 4)]
+        let match = try match(sends: sends.joined(separator: ","))
+        let lines = match.lines(width: width, now: Date(timeIntervalSince1970: 1_784_491_200))
         #expect(lines.allSatisfy { $0.count <= width }, "\(lines)")
         let text = lines.joined(separator: "\n")
         #expect(text.contains("cup/1  live  version 7"))
         #expect(text.contains("Spain 2–1 Italy  90+1'"))
-        // Of a target its newest turn: five of ten have an outcome.
+        // Of a target its newest line: five of ten have an outcome.
         #expect(lines.count { $0.hasPrefix("tok") } == 2)
         #expect(text.contains("waiting 5, failed 1"))
         #expect(text.contains("channel production any, pending: why"))
@@ -65,42 +65,63 @@ struct WatchTests {
         #expect(match.line.hasSuffix("errors 2"))
     }
 
-    @Test("says that something waits where pacing or APNs holds a turn before its first push")
+    @Test("says that something waits where pacing or APNs holds a send before its first push")
     func heldTurn() throws {
-        let match = try match(turns: turn("channel", 7, state: "waiting", wanted: 0, accepted: 0))
+        let match = try match(sends: send("channel", 7, state: "waiting", wanted: 0, accepted: 0))
         #expect(match.waiting == 1 && !match.isOver)
-        let late = try self.match(turns: turn("tokens", 7, state: "waiting", wanted: 10, accepted: 4))
+        let late = try self.match(sends: send("tokens", 7, state: "waiting", wanted: 10, accepted: 4))
         #expect(late.waiting == 5)
     }
 
     @Test("is one line for a program")
     func line() throws {
-        let match = try match(turns: turn("channel", 7, state: "done"))
+        let match = try match(sends: send("channel", 7, state: "done"))
         #expect(
             match.line == "cup/1  live  version 7  Spain 2–1 Italy  90+1'  targets 1/1  waiting 0  errors 2"
         )
     }
 
-    @Test("says what is behind, also while nothing is on its way to it")
+    @Test("says what is behind, since when, and what APNs answered last")
     func behind() throws {
-        func target(_ kind: String, _ reached: Int) -> String {
-            #"{"target":"\#(kind)","environment":"production","cadence":"frequent","shard":0,"reached":\#(reached),"due_at":null}"#
+        func stalled(_ target: String, _ cadence: String, _ behind: Int, _ since: String, _ answer: String) -> String {
+            #"""
+            {"target":"\#(target)","environment":"production","cadence":"\#(cadence)","versions":[5,7],"state":"waiting",
+            "wanted":0,"accepted":0,"removed":0,"refused":0,"given_up":0,"merged":0,"waiting":0,"behind":\#(behind),
+            "behind_since":"2026-07-19T\#(since)Z","last_answer":\#(answer)}
+            """#
         }
-        let turns = turn("tokens", 6, state: "done", accepted: 9)
-        let match = try match([target("channel", 0), target("tokens", 6)].joined(separator: ","), turns: turns)
-        #expect(match.waiting == 11 && match.turns.map(\.state) == ["behind", "behind"])
-        #expect(match.line.contains("targets 0/2  waiting 11"))
-        let reached = try self.match([target("channel", 7), target("tokens", 7)].joined(separator: ","), turns: turns)
-        #expect(reached.waiting == 0 && reached.line.contains("targets 2/2"))
+        let sends = [
+            stalled("tokens", "standard", 60, "20:46:03.5", "null"),
+            stalled("channel", "any", 1, "20:46:04", #""503 Shutdown""#),
+        ]
+        let match = try match(sends: sends.joined(separator: ","))
+        #expect(match.waiting == 61 && match.line.contains("targets 0/2  waiting 61"))
+        let now = Date(timeIntervalSince1970: 1_784_494_003)
+        #expect(
+            match.behind(now: now) == [
+                "tokens production standard: 60 behind since 20:46:03 (40 s), last answer: none",
+                "channel production any: 1 behind since 20:46:04 (39 s), last answer: 503 Shutdown",
+            ]
+        )
+        let hours = match.lines(width: 80, now: now + 7_800).joined(separator: "\n")
+        #expect(hours.contains("60 behind since 20:46:03 (2 h 10 min)"))
+    }
+
+    @Test("counts a target that has nothing to send among those that are done")
+    func ready() throws {
+        let reached =
+            #"{"target":"channel","environment":"production","cadence":"frequent","shard":0,"reached":7,"due_at":null}"#
+        let match = try match(reached, sends: send("tokens", 7, state: "done"))
+        #expect(match.waiting == 0 && match.line.contains("targets 2/2"))
     }
 
     @Test("is over when it has ended and nothing waits")
     func isOver() throws {
-        #expect(!(try match(turns: turn("tokens", 7, state: "done")).isOver))
-        let done = turn("tokens", 7, state: "done", wanted: 11)
-        #expect(try match(status: "ended", turns: done).isOver)
-        let sending = turn("tokens", 7, state: "sending", wanted: 12)
-        #expect(!(try match(status: "ended", turns: sending).isOver))
+        #expect(!(try match(sends: send("tokens", 7, state: "done")).isOver))
+        let done = send("tokens", 7, state: "done", wanted: 11)
+        #expect(try match(status: "ended", sends: done).isOver)
+        let sending = send("tokens", 7, state: "sending", wanted: 12)
+        #expect(!(try match(status: "ended", sends: sending).isOver))
     }
 }
 

@@ -73,9 +73,9 @@ struct IngestRun {
         var outcomes: [String: Int] = [:]
         for match in stage.matches {
             let deliveries = try await match.settledDeliveries(within: .seconds(options.patienceSeconds))
-            for turn in deliveries.turns {
-                outcomes["accepted", default: 0] += turn.accepted
-                if turn.versions.last == deliveries.version { reached += turn.accepted }
+            for send in deliveries.sends {
+                outcomes["accepted", default: 0] += send.accepted
+                if send.versions.last == deliveries.version { reached += send.accepted }
             }
         }
         return (outcomes, reached)
@@ -175,7 +175,7 @@ struct IngestRun {
 
     /// Runs the calls, one at a time on each connection.
     ///
-    /// - Returns: The sum of what they return.
+    /// - Returns: The sum of what they resend.
     private func share(
         _ calls: Int,
         among clients: [[APIClient]],

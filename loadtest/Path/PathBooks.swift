@@ -1,6 +1,6 @@
 internal import Executables
 
-/// The sums of a run of the whole service: what it says of its turns, what the simulator counted, and what phones show.
+/// The sums of a run of the whole service: what it says of its sends, what the simulator counted, and what phones show.
 struct PathBooks: Sendable {
     /// Phones that have to show the last state.
     let phones: Int
@@ -27,16 +27,16 @@ struct PathBooks: Sendable {
     mutating func add(_ deliveries: Deliveries) {
         versions += deliveries.version
         merged += deliveries.merged_versions
-        for turn in deliveries.turns {
-            wanted += turn.wanted
-            resent += turn.resent
+        for send in deliveries.sends {
+            wanted += send.wanted
+            resent += send.resent
             for (name, count) in [
-                ("accepted", turn.accepted), ("removed", turn.removed), ("refused", turn.refused),
-                ("given up", turn.given_up),
+                ("accepted", send.accepted), ("removed", send.removed), ("refused", send.refused),
+                ("given up", send.given_up),
             ] where count > 0 { outcomes[name, default: 0] += count }
-            guard let first = turn.first_push_ms, let last = turn.last_push_ms else { continue }
-            parts[turn.target]?.first.record(.milliseconds(first))
-            parts[turn.target]?.last.record(.milliseconds(last))
+            guard let first = send.first_push_ms, let last = send.last_push_ms else { continue }
+            parts[send.target]?.first.record(.milliseconds(first))
+            parts[send.target]?.last.record(.milliseconds(last))
             lastPush.record(.milliseconds(last))
         }
     }

@@ -2,7 +2,7 @@ internal import Executables
 
 /// What the service says of a match's pushes, as far as a test needs it.
 struct Deliveries: Decodable, Sendable {
-    struct Turn: Decodable, Sendable {
+    struct Send: Decodable, Sendable {
         let target: String
         let versions: [Int]
         let state: String
@@ -19,13 +19,13 @@ struct Deliveries: Decodable, Sendable {
 
     let version: Int
     let merged_versions: Int
-    let turns: [Turn]
+    let sends: [Send]
 
     /// Every target has come to the newest version, and nothing waits.
     var isSettled: Bool {
-        let targets = Dictionary(grouping: turns, by: \.target)
-        return turns.allSatisfy { $0.state == "done" && $0.waiting == 0 }
-            && targets.values.allSatisfy { turns in turns.contains { $0.versions.last == version } }
+        let targets = Dictionary(grouping: sends, by: \.target)
+        return sends.allSatisfy { $0.state == "done" && $0.waiting == 0 }
+            && targets.values.allSatisfy { sends in sends.contains { $0.versions.last == version } }
     }
 }
 

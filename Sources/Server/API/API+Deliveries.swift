@@ -4,7 +4,7 @@ internal import HTTP2
 internal import Store
 
 extension API {
-    /// What became of a match's versions, per turn and target.
+    /// What became of a match's versions, by kind of target, environment, cadence and version.
     func showDeliveries(_ call: Call) async throws -> HTTPResponse {
         try call.noQuery()
         let match = try call.match()
@@ -15,7 +15,7 @@ extension API {
             [
                 "match": .string(match.match.text), "version": .number(deliveries.version),
                 "merged_versions": .number(deliveries.mergedVersions),
-                "turns": .array(deliveries.turns.map(\.json)), "sums": .array(deliveries.sums.map(\.json)),
+                "sends": .array(deliveries.sends.map(\.json)), "sums": .array(deliveries.sums.map(\.json)),
                 "targets": .array(targets.map(\.json)),
             ]
         )
@@ -35,14 +35,16 @@ extension TargetState {
 extension Delivery {
     fileprivate var json: JSONOutput {
         [
-            "target": .string(kind.rawValue), "environment": .string(environment.rawValue),
-            "cadence": .string(cadence.rawValue), "shard": .int(shard), "stragglers": .bool(isOfStragglers),
-            "versions": [.number(fromVersion), .number(toVersion)], "state": .string(state.rawValue),
-            "wanted": .int(counts.wanted), "accepted": .int(counts.accepted), "removed": .int(counts.removed),
-            "refused": .int(counts.refused), "given_up": .int(counts.givenUp), "waiting": .int(waiting),
-            "resent": .int(counts.resent), "priority": .int(priority), "downgraded": .int(counts.downgraded),
+            "target": .string(place.kind.rawValue), "environment": .string(place.environment.rawValue),
+            "cadence": .string(place.cadence.rawValue), "versions": [.number(fromVersion), .number(toVersion)],
+            "state": .string(state.rawValue), "wanted": .int(counts.wanted), "accepted": .int(counts.accepted),
+            "removed": .int(counts.removed), "refused": .int(counts.refused), "given_up": .int(counts.givenUp),
+            "merged": .int(counts.merged), "waiting": .int(waiting), "resent": .int(counts.resent),
+            "priority": .int(priority), "downgraded": .int(counts.downgraded),
             "first_push_ms": .number(firstPushMilliseconds), "last_push_ms": .number(lastPushMilliseconds),
-            "merged": .int(counts.merged), "delayed_ms": .number(heldMilliseconds), "over": .int(over),
+            "delayed_ms": .number(heldMilliseconds), "over": .int(over), "behind": .int(behind),
+            "behind_since": .time(behindSince), "last_answer": .string(lastAnswer?.text),
+            "last_answer_at": .time(lastAnswer?.at),
         ]
     }
 }

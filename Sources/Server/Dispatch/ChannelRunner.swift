@@ -85,6 +85,7 @@ struct ChannelRunner {
             let outcome = await context.pool.send(batch).first ?? .unknown("no outcome")
             record.counts.firstPushAt = record.counts.firstPushAt ?? sentAt
             record.counts.lastPushAt = stamped.now + (.now - readAt)
+            context.lastAnswers.note([outcome], of: record.key.answerKey)
             try await settle(outcome, plan: plan, state: stamped, channel: channel)
             return false
         }

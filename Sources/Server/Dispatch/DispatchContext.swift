@@ -25,6 +25,8 @@ package struct DispatchConfiguration: Sendable {
     package var sweepsAtOnce = 96
     /// How often to look for work that nobody rang for.
     package var poll: Duration = .seconds(1)
+    /// How often answers of APNs that were no acceptances are written.
+    package var answersEvery: Duration = .seconds(1)
     /// How long a push may take, its queueing included.
     package var pushDeadline: Duration = .seconds(15)
     /// Stragglers of one claim, and how long such a claim holds.
@@ -60,6 +62,7 @@ final class DispatchContext: Sendable {
     let configuration: DispatchConfiguration
     let leases = LeaseTable()
     let times = EventTimes()
+    let lastAnswers = LastAnswers()
     let permits: PagePermits
     private let refusals = ThreadLock<[AppKey: RefusalWatch]>([:])
     private let goneChannels = ThreadLock<[AppKey: [Moment]]>([:])

@@ -38,6 +38,7 @@ package final class Dispatcher: Sendable {
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.renewLeases() }
+            group.addTask { await self.keepLastAnswers() }
             group.addTask { await self.runStragglers() }
             group.addTask { await self.context.runStarts() }
             group.addTask(executorPreference: context.configuration.loops.first) { await self.runTargets() }
@@ -152,6 +153,13 @@ package final class Dispatcher: Sendable {
             ) {
                 context.leases.renewed(epochs, held: held, until: asked + lease)
             }
+        }
+    }
+
+    private func keepLastAnswers() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: context.configuration.answersEvery)
+            await context.lastAnswers.write(to: context.store, by: context.storeDeadline)
         }
     }
 

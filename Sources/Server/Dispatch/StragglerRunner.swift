@@ -175,6 +175,9 @@ struct StragglerRunner {
         state: MatchState,
         took: Duration
     ) async throws(StoreError) {
+        if let target = recipients.first?.straggler.target {
+            context.lastAnswers.note(outcomes, of: target.answerKey)
+        }
         var page = PageReport(recipients.map(\.row), outcomes, isDowngraded: group.isDowngraded)
         let failures = Dictionary(uniqueKeysWithValues: page.failures.map { ($0.row.number, $0.failure) })
         let removed = Set(page.result.dead.map(\.row.number))

@@ -246,6 +246,7 @@ struct SweepRunner {
 
     /// Writes a page's outcomes, in order.
     private mutating func settle(_ sent: SentPage) async throws(StoreError) {
+        context.lastAnswers.note(sent.outcomes, of: record.key.answerKey)
         let page = sent.page
         var report = PageReport(
             page.rows,

@@ -195,6 +195,7 @@ package final class Housekeeper: Sendable {
             }
             try? await store.pruneChannelIDs(by: deadline)
             try? await store.pruneStarts(by: deadline)
+            try? await store.pruneLastAnswers(by: deadline)
             while let count = try? await store.pruneEvents(limit: 5000, by: deadline), count == 5000 {}
             while let count = try? await store.pruneTurns(limit: 1000, by: deadline), count >= 1000 {}
             try? await Task.sleep(for: configuration.pruning)

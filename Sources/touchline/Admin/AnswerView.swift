@@ -11,9 +11,12 @@ struct AnswerView: Sendable {
         let isRange: Bool
         /// Another command takes it: an id, which is cut last where the terminal is narrow.
         let isID: Bool
+        /// Left out where no row has anything to show in it: 0, or nothing.
+        let isOptional: Bool
 
-        init(_ title: String, _ member: String, isRange: Bool = false, isID: Bool = false) {
+        init(_ title: String, _ member: String, isRange: Bool = false, isID: Bool = false, isOptional: Bool = false) {
             self.isID = isID
+            self.isOptional = isOptional
             self.title = title
             self.member = member
             self.isRange = isRange
@@ -39,6 +42,10 @@ struct AnswerView: Sendable {
         }
         let items = all.suffix(last)
         guard !items.isEmpty else { return Terminal.complain(whenEmpty) }
+        let columns = columns.filter { column in
+            !column.isOptional
+                || items.contains { !["–", "0"].contains(Self.show(find(column.member, in: $0))) }
+        }
         let numbers = columns.indices.filter { index in
             items.contains { if case .number? = find(columns[index].member, in: $0)?.content { true } else { false } }
         }

@@ -1,8 +1,11 @@
 internal import Core
 internal import Executables
+internal import FoundationEssentials
 
 extension Command {
     private static let match = Argument("MATCH", "its id")
+
+    private struct Sends: Decodable { let sends: [BehindLine] }
 
     private static func start(_ invocation: Invocation) throws(Failure) -> JSONOutput? {
         let lead = try AdminCommand.number("--start-lead", invocation, in: 0...86_400)
@@ -72,8 +75,10 @@ extension Command {
             options: [APIOptions.json] + APIOptions.all,
             details: """
                 The table has the last ten versions that were sent: the phones (or channels) that were to get each, and what became \
-                of them. MERGED got a newer version instead; DELAYED waited for pacing; LOWERED went at priority 5, the hour's \
-                allowance of priority 10 being used up.
+                of them: WANTED is the sum of the columns up to WAIT. GONE are phones that deleted the app, REFUSED are tokens that \
+                APNs does not know, GIVEN UP is what failed for good; MERGED got a newer version instead. DELAYED waited for \
+                pacing, and LOWERED went at priority 5, the hour's allowance of priority 10 being used up: both are left out while \
+                they are 0. Below stands what is behind, since when, and what APNs answered last.
                 """,
             example: "touchline match show final"
         ) { invocation throws(Failure) in
@@ -85,12 +90,16 @@ extension Command {
             do throws(Failure) {
                 let columns: [AnswerView.Column] = [
                     .init("VERSION", "version"), .init("TARGET", "target"), .init("WANTED", "registered"),
-                    .init("TAKEN", "accepted"), .init("MERGED", "merged"), .init("DELAYED", "delayed"),
-                    .init("LOWERED", "downgraded"), .init("WAIT", "waiting"), .init("LAST MS", "last_push_ms"),
+                    .init("TAKEN", "accepted"), .init("GONE", "removed"), .init("REFUSED", "refused"),
+                    .init("GIVEN UP", "given_up"), .init("MERGED", "merged"), .init("WAIT", "waiting"),
+                    .init("DELAYED", "delayed", isOptional: true), .init("LOWERED", "downgraded", isOptional: true),
+                    .init("LAST MS", "last_push_ms"),
                 ]
                 let deliveries = try await client.send("GET", "\(path)/deliveries")
                 Terminal.print("")
                 try view.list(deliveries, columns, list: "sums", whenEmpty: "nothing was sent yet", last: 10)
+                let behind = try deliveries.decode(Sends.self).sends.compactMap { $0.sentence(now: .now) }
+                if !behind.isEmpty { Terminal.print("\n" + behind.joined(separator: "\n")) }
             } catch {
                 // A key of the role `app` may see the match, but not its deliveries.
                 guard error.kind == .notAllowed else { throw error }
@@ -103,10 +112,13 @@ extension Command {
             arguments: [match],
             columns: [
                 .init("TARGET", "target"), .init("ENV", "environment"), .init("CADENCE", "cadence"),
-                .init("VERSIONS", "versions", isRange: true), .init("STATE", "state"), .init("TAKEN", "accepted"),
-                .init("REMOVED", "removed"), .init("REFUSED", "refused"), .init("WAIT", "waiting"),
+                .init("VERSIONS", "versions", isRange: true), .init("STATE", "state"), .init("WANTED", "wanted"),
+                .init("TAKEN", "accepted"), .init("GONE", "removed"), .init("REFUSED", "refused"),
+                .init("GIVEN UP", "given_up"), .init("MERGED", "merged", isOptional: true), .init("WAIT", "waiting"),
+                .init("BEHIND SINCE", "behind_since", isOptional: true),
+                .init("LAST ANSWER", "last_answer", isOptional: true),
             ],
-            items: "turns",
+            items: "sends",
             whenEmpty: "nothing was sent yet",
             isPaged: false,
             example: "touchline match deliveries final"

@@ -6,16 +6,16 @@ struct DemoTable: Sendable {
     struct Deliveries: Decodable, Sendable {
         let version: Int
         let merged_versions: Int
-        let turns: [Turn]
+        let sends: [Send]
 
-        var isDone: Bool { turns.allSatisfy { $0.state == "done" && $0.waiting ?? 0 == 0 } }
+        var isDone: Bool { sends.allSatisfy { $0.state == "done" && $0.waiting ?? 0 == 0 } }
     }
 
-    struct Turn: Decodable, Sendable {
+    struct Send: Decodable, Sendable {
         let target: String
         let environment: String
         let cadence: String
-        /// The first version of the turn, and the last.
+        /// The first version of the line, and the last.
         let versions: [Int]
         let state: String
         let accepted: Int
@@ -33,19 +33,19 @@ struct DemoTable: Sendable {
             rightAligned: [0, 2, 3, 4, 5]
         )
         for version in 1...max(1, deliveries.version) {
-            let turns = deliveries.turns.filter { $0.versions.last == version }
-            let channel = turns.filter { $0.target == "channel" }.reduce(0) { $0 + $1.accepted }
-            let tokens = turns.filter { $0.target == "tokens" }.reduce(0) { $0 + $1.accepted }
-            let merged = deliveries.turns.filter { skipped($0, version) }.count
-            let removed = turns.reduce(0) { $0 + $1.removed }
+            let sends = deliveries.sends.filter { $0.versions.last == version }
+            let channel = sends.filter { $0.target == "channel" }.reduce(0) { $0 + $1.accepted }
+            let tokens = sends.filter { $0.target == "tokens" }.reduce(0) { $0 + $1.accepted }
+            let merged = deliveries.sends.filter { skipped($0, version) }.count
+            let removed = sends.reduce(0) { $0 + $1.removed }
             table.add(["\(version)", what(version), "\(channel)", "\(tokens)", "\(merged)", "\(removed)"])
         }
         return table.text + "\n(merged: channels and shards of tokens that were sent a newer version instead)"
     }
 
-    /// Whether a turn took a newer version up instead of this one.
-    private func skipped(_ turn: Turn, _ version: Int) -> Bool {
-        guard let first = turn.versions.first, let last = turn.versions.last else { return false }
+    /// Whether a line took a newer version up instead of this one.
+    private func skipped(_ send: Send, _ version: Int) -> Bool {
+        guard let first = send.versions.first, let last = send.versions.last else { return false }
         return first <= version && version < last
     }
 

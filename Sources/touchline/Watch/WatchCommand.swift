@@ -16,8 +16,9 @@ extension Command {
         ] + APIOptions.all,
         details: """
             On a terminal it fills the screen, until Ctrl-C or until the match has ended and every phone has its end. Elsewhere \
-            it prints a line for each change. TAKEN is what APNs accepted, GONE are phones that deleted the app, FAILED what was \
-            refused or given up, WAIT what is still to come.
+            it prints a line for each change. TAKEN is what APNs accepted, GONE are phones that deleted the app, REFUSED \
+            are tokens that APNs does not know, GIVEN UP is what failed for good, and WAIT what is still to come. What is \
+            behind is named with its time and with APNs' last answer.
             """,
         example: "touchline match watch final"
     ) { invocation throws(Failure) in
@@ -119,13 +120,18 @@ struct MatchWatch: Sendable {
         guard match != before else { return }
         guard !asJSON else { return Terminal.print(match.json.text) }
         Terminal.print("\(now)  \(match.line)")
+        // Of what is behind the age changes by itself.
+        let hasMoved =
+            match.sends.map(\.behind_since) != before?.sends.map(\.behind_since)
+            || match.sends.map(\.last_answer) != before?.sends.map(\.last_answer)
+        if hasMoved { for line in match.behind(now: .now) { Terminal.print("    \(line)") } }
         if match.errors != before?.errors { for error in match.errors { Terminal.print("    \(error)") } }
     }
 
     private func draw(_ match: WatchedMatch, note: String?) {
         let size = Terminal.size ?? (80, 24)
         let foot = note.map { "\($0); trying again" } ?? "Ctrl-C ends"
-        let lines = match.lines(width: size.columns, now: now).prefix(size.rows - 1)
+        let lines = match.lines(width: size.columns, now: .now).prefix(size.rows - 1)
         Terminal.draw(lines + [String(foot.prefix(size.columns))])
     }
 
@@ -138,12 +144,14 @@ extension WatchedMatch {
             "match": .string(match), "status": .string(status), "version": .int(version), "paused": .bool(isPaused),
             "content_state": (try? JSONScanner.decode(Array(contentState.utf8))).map { .raw($0.rawJSON) } ?? .null,
             "targets": .array(
-                turns.map { turn in
+                sends.map { send in
                     [
-                        "target": .string(turn.kind), "environment": .string(turn.environment),
-                        "cadence": .string(turn.cadence), "versions": .array(turn.versions.map { .int($0) }),
-                        "state": .string(turn.state), "accepted": .int(turn.accepted), "removed": .int(turn.removed),
-                        "failed": .int(turn.failed), "waiting": .int(turn.waiting),
+                        "target": .string(send.target), "environment": .string(send.environment),
+                        "cadence": .string(send.cadence), "versions": .array(send.versions.map { .int($0) }),
+                        "state": .string(send.state), "accepted": .int(send.accepted), "removed": .int(send.removed),
+                        "refused": .int(send.refused), "given_up": .int(send.given_up), "failed": .int(send.failed),
+                        "waiting": .int(send.waiting), "behind": .int(send.behind),
+                        "behind_since": .string(send.behind_since), "last_answer": .string(send.last_answer),
                     ]
                 }
             ),

@@ -1,15 +1,14 @@
 internal import Core
 internal import Executables
+internal import FoundationEssentials
 
 /// A match at one moment, as `match watch` shows it: its state, and what became of its newest versions.
 struct WatchedMatch: Equatable, Sendable {
-    /// The newest line of a target, as `deliveries` has it.
-    struct Turn: Equatable, Sendable, Decodable {
+    /// The newest line of a kind of target, as `deliveries` has it.
+    struct Send: Equatable, Sendable, Decodable {
         let target: String
         let environment: String
         let cadence: String
-        let shard: Int
-        var stragglers = false
         var versions: [Int] = []
         var state: String
         var wanted = 0
@@ -17,11 +16,14 @@ struct WatchedMatch: Equatable, Sendable {
         var removed = 0
         var refused = 0
         var given_up = 0
+        var merged = 0
         var waiting = 0
+        var behind = 0
+        var behind_since: String?
+        var last_answer: String?
 
-        var kind: String { stragglers ? "stragglers" : target }
         var failed: Int { refused + given_up }
-        fileprivate var place: [String] { [kind, environment, cadence, "\(shard)"] }
+        fileprivate var place: [String] { [target, environment, cadence] }
     }
 
     /// How far a target has come.
@@ -29,7 +31,6 @@ struct WatchedMatch: Equatable, Sendable {
         let target: String
         let environment: String
         let cadence: String
-        let shard: Int
         let reached: Int
     }
 
@@ -67,7 +68,7 @@ struct WatchedMatch: Equatable, Sendable {
     }
 
     private struct Deliveries: Decodable {
-        let turns: [Turn]
+        let sends: [Send]
         let targets: [Reached]
     }
 
@@ -83,8 +84,8 @@ struct WatchedMatch: Equatable, Sendable {
     let channels: [Channel]
     /// What keeps its app's pushes back, a line each.
     let held: [String]
-    /// One for each target, in the order of the service.
-    let turns: [Turn]
+    /// One for each kind of target, environment and cadence, in the order of the service.
+    let sends: [Send]
 
     /// Reads the answers of `GET /v1/matches/{match}`, and of its `deliveries` and of `GET /v1/apps`, if the key may see those.
     init(
@@ -104,30 +105,26 @@ struct WatchedMatch: Equatable, Sendable {
         contentState = state?.rawJSON.text ?? ""
         score = Self.score(state)
         let read = try deliveries?.decode(Deliveries.self)
-        var newest: [[String]: Turn] = [:]
+        var newest: [[String]: Send] = [:]
         var order: [[String]] = []
-        for turn in read?.turns ?? [] {
-            if newest[turn.place] == nil { order.append(turn.place) }
-            if let known = newest[turn.place], (known.versions.last ?? 0) > (turn.versions.last ?? 0) { continue }
-            newest[turn.place] = turn
+        for send in read?.sends ?? [] {
+            if newest[send.place] == nil { order.append(send.place) }
+            if let known = newest[send.place], (known.versions.last ?? 0) > (send.versions.last ?? 0) { continue }
+            newest[send.place] = send
         }
+        // What has come to the match's version with nothing to send has no line.
         for target in read?.targets ?? [] {
-            var turn = Turn(
+            let send = Send(
                 target: target.target,
                 environment: target.environment,
                 cadence: target.cadence,
-                shard: target.shard,
                 state: "ready"
             )
-            if let known = newest[turn.place] { turn = known } else { order.append(turn.place) }
-            // What is under way says so itself.
-            if target.reached < body.version, ["ready", "done"].contains(turn.state) {
-                turn.state = "behind"
-                turn.waiting = max(1, turn.wanted, turn.waiting)
-            }
-            newest[turn.place] = turn
+            guard newest[send.place] == nil else { continue }
+            order.append(send.place)
+            newest[send.place] = send
         }
-        turns = order.compactMap { newest[$0] }
+        sends = order.compactMap { newest[$0] }
     }
 
     private static func held(_ apps: [Apps.App]) -> [String] {
@@ -156,24 +153,27 @@ struct WatchedMatch: Equatable, Sendable {
     }
 
     /// Pushes that are still to come.
-    var waiting: Int { turns.reduce(0) { $0 + $1.toCome } }
+    var waiting: Int { sends.reduce(0) { $0 + $1.toCome } }
 
     /// Pushes that came to nothing.
-    var failed: Int { turns.reduce(0) { $0 + $1.failed } }
+    var failed: Int { sends.reduce(0) { $0 + $1.failed } }
 
     /// Nothing comes after this.
     var isOver: Bool {
         ["ended", "abandoned"].contains(status) && waiting == 0
-            && turns.allSatisfy { ["done", "ready"].contains($0.state) || $0.stragglers }
+            && sends.allSatisfy { ["done", "ready"].contains($0.state) }
     }
 
     /// What went wrong, a line each.
     var errors: [String] {
         held + channelErrors
-            + turns.filter { $0.failed > 0 }.map {
-                "\($0.kind) \($0.environment) \($0.cadence): \($0.refused) refused, \($0.given_up) given up"
+            + sends.filter { $0.failed > 0 }.map {
+                "\($0.target) \($0.environment) \($0.cadence): \($0.refused) refused, \($0.given_up) given up"
             }
     }
+
+    /// What is behind, since when and why, a line each.
+    func behind(now: Date) -> [String] { sends.compactMap { $0.behindLine.sentence(now: now) } }
 
     private var channelErrors: [String] {
         channels.compactMap { channel in
@@ -183,45 +183,61 @@ struct WatchedMatch: Equatable, Sendable {
 
     /// For a program, or a log: one line.
     var line: String {
-        let targets = turns.filter { !$0.stragglers }
-        let done = targets.count { ["done", "ready"].contains($0.state) }
+        let done = sends.count { ["done", "ready"].contains($0.state) }
         return "\(match)  \(status)\(isPaused ? ", paused" : "")  version \(version)  \(score ?? contentState)  "
-            + "targets \(done)/\(targets.count)  waiting \(waiting)  errors \(failed + channelErrors.count + held.count)"
+            + "targets \(done)/\(sends.count)  waiting \(waiting)  errors \(failed + channelErrors.count + held.count)"
     }
 
     /// For a screen.
-    func lines(width: Int, now: String) -> [String] {
+    func lines(width: Int, now: Date) -> [String] {
         let head = "\(match)  \(status)\(isPaused ? ", PAUSED" : "")  version \(version)"
-        let space = String(repeating: " ", count: max(2, width - head.count - now.count))
-        var lines = [head + space + now, "", "  \(score ?? contentState)", "", "kick-off \(kickoffAt)"]
+        let time = now.formatted(.iso8601)
+        let space = String(repeating: " ", count: max(2, width - head.count - time.count))
+        var lines = [head + space + time, "", "  \(score ?? contentState)", "", "kick-off \(kickoffAt)"]
         if score != nil { lines.append(contentState) }
         lines.append("")
-        if turns.isEmpty {
+        if sends.isEmpty {
             lines.append("nothing was sent yet")
         } else {
-            let titles = ["TARGET", "ENV", "CADENCE", "VERSIONS", "STATE", "TAKEN", "GONE", "FAILED", "WAIT"]
-            var table = Table(titles, rightAligned: [5, 6, 7, 8], width: width)
-            for turn in turns { table.add(turn.cells) }
+            let titles = [
+                "TARGET", "ENV", "CADENCE", "VERSIONS", "STATE", "TAKEN", "GONE", "REFUSED", "GIVEN UP", "WAIT",
+            ]
+            var table = Table(titles, rightAligned: [5, 6, 7, 8, 9], width: width)
+            for send in sends { table.add(send.cells) }
             lines += table.text.split(separator: "\n").map(String.init)
         }
-        lines += ["", "waiting \(waiting), failed \(failed)"] + errors
+        lines += ["", "waiting \(waiting), failed \(failed)"] + behind(now: now) + errors
         return lines.map { $0.count <= width ? $0 : $0.prefix(width - 1) + "…" }
     }
 }
 
-extension WatchedMatch.Turn {
-    /// Where pacing or APNs holds a turn before its first push, nobody has counted them yet: it is one at least.
+extension WatchedMatch.Send {
+    /// What is behind counts; where nobody has counted it yet, it is one at least.
     fileprivate var toCome: Int {
         let open = ["waiting", "sending"].contains(state) ? max(0, wanted - ended) : 0
-        return max(waiting + open, state == "waiting" && !stragglers ? 1 : 0)
+        return max(behind, waiting, open, state == "waiting" ? 1 : 0)
     }
 
-    fileprivate var ended: Int { accepted + removed + refused + given_up }
+    fileprivate var ended: Int { accepted + removed + refused + given_up + merged }
+
+    fileprivate var behindLine: BehindLine {
+        BehindLine(
+            target: target,
+            environment: environment,
+            cadence: cadence,
+            behind: behind,
+            behind_since: behind_since,
+            last_answer: last_answer
+        )
+    }
 
     fileprivate var cells: [String] {
         let range =
             versions.first == versions.last
             ? versions.first.map { "\($0)" } ?? "–" : versions.map(String.init).joined(separator: "–")
-        return [kind, environment, cadence, range, state, "\(accepted)", "\(removed)", "\(failed)", "\(waiting)"]
+        return [
+            target, environment, cadence, range, state, "\(accepted)", "\(removed)", "\(refused)", "\(given_up)",
+            "\(toCome)",
+        ]
     }
 }

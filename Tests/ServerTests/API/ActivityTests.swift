@@ -159,7 +159,7 @@ struct ActivityTests {
     func deliveries() async throws {
         let fixture = try await APIFixture.make()
         let shown = try await fixture.call(fixture.read).json("GET", "/v1/matches/m1/deliveries", 200)
-        #expect(shown["match"].text == "m1" && shown["version"].raw == "0" && shown["turns"].elements.isEmpty)
+        #expect(shown["match"].text == "m1" && shown["version"].raw == "0" && shown["sends"].elements.isEmpty)
         try await fixture.call(fixture.read).problem("GET", "/v1/matches/x/deliveries", .notFound, field: "match")
     }
 }

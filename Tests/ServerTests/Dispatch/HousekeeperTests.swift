@@ -77,7 +77,7 @@ struct HousekeeperTests {
                 #expect(pushes.map(\.alert) == ["Goal 1", "Goal 2"])
             }
             let deliveries = try #require(try await engine.store.deliveries(of: engine.key, by: EngineFixture.soon))
-            #expect(deliveries.turns.map(\.counts.downgraded) == [0, 2])
+            #expect(deliveries.sends.map(\.counts.downgraded) == [0, 2])
         }
     }
 }

@@ -43,7 +43,7 @@ struct OutcomeTests {
             let refused = try await engine.value("SELECT activity FROM activities WHERE refused_reason IS NOT NULL")
             #expect(refused == "phone-2")
             let deliveries = try #require(try await engine.store.deliveries(of: engine.key, by: EngineFixture.soon))
-            let sums = deliveries.turns.reduce(into: TurnCounts()) { $0 += $1.counts }
+            let sums = deliveries.sends.reduce(into: TurnCounts()) { $0 += $1.counts }
             #expect(sums.accepted == 28 && sums.removed == 1 && sums.refused == 1)
             #expect(sums.wanted == 30)
         }
@@ -59,7 +59,7 @@ struct OutcomeTests {
             try await engine.event(1, importance: .key)
             try await engine.untilSettled()
             let deliveries = try #require(try await engine.store.deliveries(of: engine.key, by: EngineFixture.soon))
-            let sums = deliveries.turns.reduce(into: TurnCounts()) { $0 += $1.counts }
+            let sums = deliveries.sends.reduce(into: TurnCounts()) { $0 += $1.counts }
             #expect(sums.wanted == 30 && sums.accepted == 27 && sums.givenUp == 3 && sums.refused == 0)
         }
     }
@@ -202,7 +202,7 @@ struct OutcomeTests {
             try await engine.event(1, importance: .key)
             try await engine.untilSettled()
             let deliveries = try #require(try await engine.store.deliveries(of: engine.key, by: EngineFixture.soon))
-            let sums = deliveries.turns.reduce(into: TurnCounts()) { $0 += $1.counts }
+            let sums = deliveries.sends.reduce(into: TurnCounts()) { $0 += $1.counts }
             #expect(sums.wanted == 5 && sums.accepted == 3 && sums.removed == 1 && sums.givenUp == 1)
             #expect(
                 try await engine.value("SELECT string_agg(activity, ' ' ORDER BY activity) FROM activities")

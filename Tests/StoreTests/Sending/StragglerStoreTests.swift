@@ -131,8 +131,8 @@ struct StragglerStoreTests {
         }
         #expect(try await match.value("SELECT string_agg(activity, ',') FROM stragglers") == "b")
         let deliveries = try #require(try await match.store.deliveries(of: match.key, by: SendingFixture.soon))
-        let late = deliveries.turns.filter(\.isOfStragglers)
-        #expect(late.map(\.counts.accepted) == [1] && late.map(\.counts.wanted) == [1])
+        let line = try #require(deliveries.sends.first)
+        #expect(deliveries.sends.count == 1 && line.counts.accepted == 1 && line.waiting == 1 && line.behind == 1)
         #expect(deliveries.sums.map(\.registered) == [2] && deliveries.sums.map(\.waiting) == [1])
         #expect(deliveries.sums.allSatisfy { $0.addsUp })
     }

@@ -75,8 +75,8 @@ struct TargetStoreTests {
         #expect(pages == 2 && Set(numbers).count == 15)
         #expect(try await match.claim().isEmpty)
         let deliveries = try #require(try await match.store.deliveries(of: match.key, by: SendingFixture.soon))
-        #expect(deliveries.turns.count == 1)
-        #expect(deliveries.turns[0].state == .done && deliveries.turns[0].counts.accepted == 15)
+        #expect(deliveries.sends.count == 1)
+        #expect(deliveries.sends[0].state == .done && deliveries.sends[0].counts.accepted == 15)
         #expect(try await match.value("SELECT due_at FROM targets") == nil)
     }
 
