@@ -5,8 +5,6 @@ internal import FoundationEssentials
 extension Command {
     private static let match = Argument("MATCH", "its id")
 
-    private struct Sends: Decodable { let sends: [BehindLine] }
-
     private static func start(_ invocation: Invocation) throws(Failure) -> JSONOutput? {
         let lead = try AdminCommand.number("--start-lead", invocation, in: 0...86_400)
         guard let alert = try alert(invocation, title: "--start-title", body: "--start-body") else {
@@ -78,32 +76,33 @@ extension Command {
                 of them: WANTED is the sum of the columns up to WAIT. GONE are phones that deleted the app, REFUSED are tokens that \
                 APNs does not know, GIVEN UP is what failed for good; MERGED got a newer version instead. DELAYED waited for \
                 pacing, and LOWERED went at priority 5, the hour's allowance of priority 10 being used up: both are left out while \
-                they are 0. Below stands what is behind, since when, and what APNs answered last.
+                they are 0. Below stands what is behind, since when, and what APNs answered last; and what keeps its pushes back.
                 """,
             example: "touchline match show final"
         ) { invocation throws(Failure) in
             let client = try APIOptions.client(invocation)
             let path = AdminCommand.path("matches", invocation.words[0])
             let view = AnswerView(invocation)
-            try view.object(try await client.send("GET", path))
+            let match = try await client.send("GET", path)
+            try view.object(match)
             guard !view.asJSON else { return }
-            do throws(Failure) {
-                let columns: [AnswerView.Column] = [
-                    .init("VERSION", "version"), .init("TARGET", "target"), .init("WANTED", "registered"),
-                    .init("TAKEN", "accepted"), .init("GONE", "removed"), .init("REFUSED", "refused"),
-                    .init("GIVEN UP", "given_up"), .init("MERGED", "merged"), .init("WAIT", "waiting"),
-                    .init("DELAYED", "delayed", isOptional: true), .init("LOWERED", "downgraded", isOptional: true),
-                    .init("LAST MS", "last_push_ms"),
-                ]
-                let deliveries = try await client.send("GET", "\(path)/deliveries")
+            let columns: [AnswerView.Column] = [
+                .init("VERSION", "version"), .init("TARGET", "target"), .init("WANTED", "registered"),
+                .init("TAKEN", "accepted"), .init("GONE", "removed"), .init("REFUSED", "refused"),
+                .init("GIVEN UP", "given_up"), .init("MERGED", "merged"), .init("WAIT", "waiting"),
+                .init("DELAYED", "delayed", isOptional: true), .init("LOWERED", "downgraded", isOptional: true),
+                .init("LAST MS", "last_push_ms"),
+            ]
+            let look = MatchLook(api: client, match: invocation.words[0])
+            // A key of the role `app` may see the match, but not its deliveries.
+            let deliveries = try await look.deliveries()
+            if let deliveries {
                 Terminal.print("")
                 try view.list(deliveries, columns, list: "sums", whenEmpty: "nothing was sent yet", last: 10)
-                let behind = try deliveries.decode(Sends.self).sends.compactMap { $0.sentence(now: .now) }
-                if !behind.isEmpty { Terminal.print("\n" + behind.joined(separator: "\n")) }
-            } catch {
-                // A key of the role `app` may see the match, but not its deliveries.
-                guard error.kind == .notAllowed else { throw error }
             }
+            let watched = try WatchedMatch(match: match, deliveries: deliveries, apps: try await look.apps())
+            let remarks = watched.behind(now: .now) + watched.errors
+            if !remarks.isEmpty { Terminal.print("\n" + remarks.joined(separator: "\n")) }
         },
         matchWatch,
         AdminCommand.list(

@@ -95,25 +95,7 @@ struct MatchWatch: Sendable {
         return newest
     }
 
-    private func look() async throws(Failure) -> WatchedMatch {
-        let path = AdminCommand.path("matches", match)
-        let answer = try await api.send("GET", path, timeout: .seconds(10))
-        return try WatchedMatch(
-            match: answer,
-            deliveries: try await ifAllowed("\(path)/deliveries"),
-            apps: try await ifAllowed("/v1/apps?limit=1000")
-        )
-    }
-
-    /// A key of the role `app` may see the match, but not all about it.
-    private func ifAllowed(_ path: String) async throws(Failure) -> APIClient.Answer? {
-        do throws(Failure) {
-            return try await api.send("GET", path, timeout: .seconds(10))
-        } catch {
-            guard error.kind == .notAllowed else { throw error }
-            return nil
-        }
-    }
+    private func look() async throws(Failure) -> WatchedMatch { try await MatchLook(api: api, match: match).watched() }
 
     private func show(_ match: WatchedMatch, before: WatchedMatch?, hasScreen: Bool) {
         if hasScreen { return draw(match, note: nil) }
