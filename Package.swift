@@ -104,7 +104,7 @@ let package = Package(
             path: "loadtest",
             exclude: [
                 "README.md", "RESULTS.md", "allocations.c", "allocations.py", "cluster.py", "flood.py", "live.py",
-                "processes.py", "sweep.py",
+                "oddpeer.py", "peers.py", "processes.py", "sweep.py",
             ],
             resources: [.embedInCode("scenarios")],
             swiftSettings: common

@@ -90,7 +90,7 @@ struct PoolOptions: Sendable {
         }
         if pushes == nil, seconds == nil { pushes = 1_000_000 }
         rate = try invocation.integer("--rate", in: 1...10_000_000)
-        tickMilliseconds = try invocation.number("--tick", in: 1...1000)
+        tickMilliseconds = try invocation.number("--tick", in: 1...60_000)
         connections = try invocation.number("--connections", in: 1...1000)
         streams = try invocation.number("--streams", in: 1...100_000)
         loops = try invocation.number("--loops", in: 1...64)

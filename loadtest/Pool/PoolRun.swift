@@ -85,6 +85,7 @@ struct PoolRun {
             countsDoubles: options.sink.isFaithful || options.sink.countsDoubles
         )
         books.write(into: &report)
+        report.said = troubles.all
         if report.accepted == 0, let trouble = troubles.last { report.complaints.append(trouble) }
         return report
     }
@@ -155,11 +156,20 @@ struct PoolRun {
     }
 }
 
-/// Why connections failed: the last reason is shown where nothing was accepted.
+/// What the pool has to say of its connections: the last sentence is shown where nothing was accepted.
 private final class Troubles: Sendable {
-    private let text = ThreadLock<String?>(nil)
+    /// Distinct ones: they name endpoints and reasons, and few differ.
+    private static let limit = 50
+    private let sentences = ThreadLock<[String]>([])
 
-    func add(_ sentence: String) { text.withLock { $0 = sentence } }
+    func add(_ sentence: String) {
+        sentences.withLock { sentences in
+            sentences.removeAll { $0 == sentence }
+            sentences.append(sentence)
+            if sentences.count > Self.limit { sentences.removeFirst() }
+        }
+    }
 
-    var last: String? { text.withLock { $0 } }
+    var all: [String] { sentences.withLock { $0 } }
+    var last: String? { all.last }
 }

@@ -33,6 +33,8 @@ struct Report: Codable, Sendable {
     var sums: [SumLine] = []
     /// What is wrong; a run without any has exit code 0.
     var complaints: [String] = []
+    /// What the pool said of its connections, each sentence once, the last one last.
+    var said: [String]?
     var baseline: BaselineFigures?
     var memory: MemoryFigures?
     var machine = Machine()
