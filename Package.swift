@@ -113,11 +113,11 @@ let package = Package(
         // Tests.
         .target(
             name: "TestSupport",
-            dependencies: ["APNs", "APNsProtocol", "APNsSimulator", "EventLoop", "HTTP2", "PostgreSQL", "Store"],
+            dependencies: ["APNs", "APNsProtocol", "APNsSimulator", "EventLoop", "HTTP2", "Log", "PostgreSQL", "Store"],
             path: "Tests/TestSupport",
             swiftSettings: common
         ),
-        .testTarget(name: "LogTests", dependencies: ["EventLoop", "Log"], swiftSettings: common),
+        .testTarget(name: "LogTests", dependencies: ["EventLoop", "Log", "TestSupport"], swiftSettings: common),
         .testTarget(name: "EventLoopTests", dependencies: ["CLinux", "EventLoop"], swiftSettings: common),
         .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
         .testTarget(

@@ -82,6 +82,7 @@ extension Lane {
     private func failed(_ error: HTTP2Error, _ cause: ConnectionEnd) {
         hooks.connectionFailed(error.description)
         counters.connectionsClosed.add(1, cause)
+        logEnd(cause, error, nil)
         growth.failed(now: .now, random: .random(in: 0..<1))
         dispatch()
     }
@@ -99,6 +100,7 @@ extension Lane {
         connections.removeAll { $0 === entry }
         counters.connections.add(-1)
         counters.connectionsClosed.add(1, entry.endReason)
+        if !isClosing { logEnd(entry.endReason, error, entry) }
         if let error, !isClosing { hooks.connectionFailed(error.description) }
         if !entry.isProven, entry.endReason != .idle, entry.endReason != .age {
             growth.failed(now: .now, random: .random(in: 0..<1))

@@ -13,19 +13,21 @@ final class PoolReporter: Sendable {
     ///   - subject: What it is about, where the sentence itself differs each time.
     ///   - interval: How long the subject is then left alone.
     ///   - now: The clock.
+    /// - Returns: Whether it was time to.
+    @discardableResult
     func say(
         _ sentence: String,
         about subject: String? = nil,
         every interval: Duration = .seconds(60),
         now: ContinuousClock.Instant = .now
-    ) {
-        guard let receive else { return }
+    ) -> Bool {
         let isNew = lastSaid.withLock { lastSaid in
             if let last = lastSaid[subject ?? sentence], now - last < interval { return false }
             if lastSaid.count >= 100 { lastSaid = [:] }
             lastSaid[subject ?? sentence] = now
             return true
         }
-        if isNew { receive(sentence) }
+        if isNew { receive?(sentence) }
+        return isNew
     }
 }

@@ -5,7 +5,7 @@ internal import HTTP2
 /// The pool's part on one loop: its lanes, and who waits to be let in. Every batch crosses to it once and back once.
 actor PoolShard {
     private let loop: EventLoop
-    private let configuration: SenderPoolConfiguration
+    let configuration: SenderPoolConfiguration
     private let providerTokens: any ProviderTokenSource
     private nonisolated let counters: ShardCounters
     private nonisolated let reporter: PoolReporter
@@ -108,7 +108,7 @@ actor PoolShard {
                 connect: { self.connect(key) },
                 fetchToken: { self.fetchToken(key, refused: $0) },
                 connectionFailed: { self.report($0, key) },
-                clockIsWrong: { self.reporter.say($0, about: "clock of \(key.credential)", every: .seconds(3600)) },
+                clockIsWrong: { self.complain(of: $0, key) },
                 queueChanged: {
                     self.admission.update(key, inside: $0)
                     self.letIn()
@@ -143,6 +143,11 @@ actor PoolShard {
         reporter.say("connection to \(endpoint.host):\(endpoint.port) failed: \(reason)")
     }
 
+    private func complain(of clock: String, _ key: LaneKey) {
+        guard reporter.say(clock, about: "clock of \(key.credential)", every: .seconds(3600)) else { return }
+        log(clock: clock, key)
+    }
+
     private func adopt(_ descriptor: Int32, _ key: LaneKey) {
         guard let lane = lanes[key] else { return Connector.discard(descriptor) }
         lane.adopt(descriptor)
@@ -152,11 +157,13 @@ actor PoolShard {
         let source = providerTokens
         run { shard in
             if let refused { await source.refused(refused.token, for: key.credential, as: refused.as) }
+            shard.log(refused?.as, key)
             let result: Result<String, ProviderTokenError>
             do throws(ProviderTokenError) {
                 result = .success(try await source.token(for: key.credential))
             } catch {
                 result = .failure(error)
+                shard.log(error, key)
             }
             shard.lanes[key]?.tokenArrived(result)
         }

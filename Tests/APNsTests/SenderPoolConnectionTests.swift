@@ -4,6 +4,7 @@ import Crypto
 import EventLoop
 import Foundation
 import HTTP2
+import Log
 import Synchronization
 import TestSupport
 import Testing
@@ -84,6 +85,8 @@ struct SenderPoolConnectionTests {
         configuration.tls = try TLSContext.client(caFile: fault == "root" ? other.caFile : certificate.caFile)
         let (sentences, report) = AsyncStream.makeStream(of: String.self)
         configuration.report = { report.yield($0) }
+        let log = LogFixture()
+        configuration.log = log.logger("apns")
         try await withPool(configuration, ScriptedProviderTokens(["token"])) { pool in
             let sending = Task { await pool.send(try Pushes.batch(0..<5)) }
             await pool.until { $0.connectionsClosed[.tls, default: 0] >= 2 }
@@ -99,6 +102,8 @@ struct SenderPoolConnectionTests {
         #expect(said.count == 1)
         let words = fault == "h2" ? "application protocol" : fault == "name" ? "IP address mismatch" : "certificate"
         #expect(said.allSatisfy { $0.localizedCaseInsensitiveContains(words) }, "\(said)")
+        let line = await log.line(with: "warning apns: ", "cause=tls")
+        #expect(line.localizedCaseInsensitiveContains(words), "\(line)")
         await server.stop()
     }
 

@@ -39,10 +39,12 @@ struct SenderPoolTokenTests {
             team: try Pushes.required(TeamID(validating: "ABCDE12345")),
             keyID: try Pushes.required(KeyID(validating: "KEYID12345"))
         )
+        let log = LogFixture()
         try await withScriptedPool(tokens: tokens) { configuration in
             configuration.connectionsPerLane = 1
             configuration.wallClock = { 784_111_777 - 7200 }
             configuration.report = { sentence in said.withLock { $0.append(sentence) } }
+            configuration.log = log.logger("apns")
         } _: { server, pool in
             await server.onFrame { server, frame in
                 guard frame.endsStream else { return false }
@@ -61,6 +63,10 @@ struct SenderPoolTokenTests {
         let sentences = said.withLock { $0 }
         #expect(sentences.count == 1, "\(sentences)")
         #expect(sentences.first?.contains("7200 s behind APNs'") == true)
+        let lines = log.all()
+        #expect(lines.filter { $0.contains("error apns: a clock is wrong") && $0.contains("7200 s behind") }.count == 1)
+        #expect(lines.contains { $0.contains("warning apns: APNs refused a provider token") })
+        #expect(lines.allSatisfy { !$0.contains("eyJ") })
     }
 
     @Test("a young token that is refused although the clocks agree is said once")

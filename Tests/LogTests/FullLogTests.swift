@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Log
+import TestSupport
 import Testing
 
 @Suite("A log with too much to say", .timeLimit(.minutes(1)))

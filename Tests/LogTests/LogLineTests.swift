@@ -1,5 +1,6 @@
 import Foundation
 import Log
+import TestSupport
 import Testing
 
 @Suite("A line of the log")

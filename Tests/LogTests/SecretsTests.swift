@@ -1,4 +1,5 @@
 import Log
+import TestSupport
 import Testing
 
 @Suite("Secrets that reach the log in other people's words")
