@@ -54,6 +54,12 @@ package struct PGError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The server gave a statement up: it ran too long, or waited too long for a lock. What it was in was rolled back.
     package var isTimeout: Bool { sqlState == "57014" || sqlState == "55P03" }
 
+    /// The server has a fault that no other call will find gone: class 58 (a system call failed) and XX (its own).
+    package var isOfServer: Bool { ["58", "XX"].contains { sqlState?.hasPrefix($0) ?? false } }
+
+    /// Nothing can be written: no room on the disk, a system call that failed, or a server that takes no writes.
+    package var isAboutWriting: Bool { isOfServer || ["53100", "25006"].contains(sqlState) }
+
     package var isUniqueViolation: Bool { sqlState == "23505" }
 
     package var isForeignKeyViolation: Bool { sqlState == "23503" }

@@ -10,9 +10,15 @@ extension PGPool {
             await release(connection)
             return value
         } catch {
+            note(error)
             await release(connection)
             throw error
         }
+    }
+
+    private func note(_ error: any Error) {
+        guard let observe = configuration.observe, let error = error as? PGError else { return }
+        if error.kind == .unavailable || error.isOfServer { observe(.callFailed(error)) }
     }
 
     /// One statement on any connection.
@@ -61,6 +67,7 @@ extension PGPool {
             await release(connection)
             return value
         } catch {
+            note(error)
             if [.inTransaction, .inFailedTransaction].contains(connection.health.state) {
                 // Where it fails too, the connection has closed itself.
                 _ = try? await connection.query("ROLLBACK", by: max(deadline, .now + .seconds(1)))

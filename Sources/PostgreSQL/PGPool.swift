@@ -1,5 +1,13 @@
 package import EventLoop
 
+/// What a pool learns of PostgreSQL.
+package enum PoolEvent: Sendable {
+    case connected
+    case connectFailed(PGError)
+    /// A call failed, and not by a mistake of its own: its connection was lost, the disk is full, nothing may be written.
+    case callFailed(PGError)
+}
+
 /// A bounded number of connections, opened as they are needed and spread over the loops.
 ///
 /// At the limit a caller waits, first come first served, to its deadline; past `mostWaiting` callers it is refused at once.
@@ -16,6 +24,8 @@ package final class PGPool: Sendable {
         package var mostWaiting: Int
         /// For opening one connection; a caller's own deadline ends its wait earlier.
         package var connectTimeout: Duration
+        /// Told how PostgreSQL fares, from any thread: whoever calls learns only of their own call.
+        package var observe: (@Sendable (PoolEvent) -> Void)?
 
         package init(
             conninfo: String,
@@ -32,7 +42,7 @@ package final class PGPool: Sendable {
         }
     }
 
-    private let configuration: Configuration
+    let configuration: Configuration
     private let loops: [EventLoop]
     private let table: ThreadLock<Table>
 
@@ -200,6 +210,7 @@ package final class PGPool: Sendable {
                 // With no connection left, nothing will be released to them.
                 return table.state.leased + table.state.opening == 0 ? table.dismissWaiters() : []
             }
+            configuration.observe?(.connectFailed(error))
             for waiter in waiters { waiter.resume(returning: .nothing(error)) }
             throw error
         }
@@ -207,6 +218,7 @@ package final class PGPool: Sendable {
             table.state.opened()
             return table.state.isShutDown
         }
+        configuration.observe?(.connected)
         guard isShutDown else { return connection }
         await release(connection)
         throw .shutDown
