@@ -18,22 +18,24 @@ package struct StoredCredential: Sendable {
 // What sending changes of an app.
 extension Store {
     /// Stops an app's token sends or channel work, with a reason that names what to fix.
+    ///
+    /// - Returns: Whether it was not stopped before.
     package func stop(
         _ kind: TargetKind,
         of app: AppKey,
         because reason: String,
         by deadline: ContinuousClock.Instant
-    ) async throws(StoreError) {
+    ) async throws(StoreError) -> Bool {
         let column = kind == .channel ? "channels_stopped" : "tokens_stopped"
         let since = kind == .channel ? "" : ", tokens_stopped_at = clock_timestamp()"
-        _ = try await query(
+        return try await query(
             """
             UPDATE apps SET \(column) = $4\(since)
             WHERE tenant_id = $1 AND bundle = $2 AND environment = $3 AND \(column) IS NULL
             """,
             [.text(app.tenant), .text(app.bundle), .text(app.environment.rawValue), .text(reason)],
             by: deadline
-        )
+        ).affectedRows == 1
     }
 
     /// After token sends of an app go on: tokens that were refused while its environment or topic was wrong get a push of

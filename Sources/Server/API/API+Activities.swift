@@ -42,7 +42,8 @@ extension API {
         let match = try call.match()
         guard try await store.match(match, by: call.deadline) != nil else { throw Self.noSuchMatch }
         var reader = LineReader(exchange)
-        try await reader.answerAll(to: exchange, parse: { ActivityLine($0) }) { entries in
+        let failed = { self.note($0, inLinesOf: call) }
+        try await reader.answerAll(to: exchange, parse: { ActivityLine($0) }, failed: failed) { entries in
             try await register(&entries, match: match)
         }
     }

@@ -2,6 +2,7 @@ internal import APNsProtocol
 internal import Core
 internal import Crypto
 internal import HTTP2
+internal import Log
 internal import Store
 
 extension API {
@@ -12,12 +13,14 @@ extension API {
         let credential = try credential(body, of: key)
         var settings = AppSettings()
         try AppChanges(body).apply(to: &settings)
+        let before = try await store.app(key, by: call.deadline)
         let (app, isNew) = try await store.putApp(key, credential: credential, settings: settings, by: call.deadline)
         if !isNew {
             try await store.revive(key, by: call.deadline)
             try await store.markBehind(key, by: call.deadline)
             try await store.paceAnew(key, by: call.deadline)
         }
+        if let before { noteResumption(of: before, by: "credential") }
         wake()
         return .json(200, app.json)
     }
@@ -31,6 +34,7 @@ extension API {
         // `"stopped": null` is the command to go on.
         let resumes = body.value("stopped")?.isNull ?? false
         if let stopped = body.present("stopped") { throw body.mistyped("stopped", stopped, "null, to go on") }
+        let before = resumes ? try await store.app(key, by: call.deadline) : nil
         let app = try await store.changeApp(key, isPaused: isPaused, resumes: resumes, by: call.deadline) {
             changes.apply(to: &$0)
         }
@@ -38,8 +42,23 @@ extension API {
         if resumes { try await store.revive(key, by: call.deadline) }
         if isPaused == false || resumes { try await store.markBehind(key, by: call.deadline) }
         try await store.paceAnew(key, by: call.deadline)
+        if let before { noteResumption(of: before, by: "command") }
+        if let isPaused {
+            log.info(
+                "an app's pause was changed",
+                [
+                    "tenant": key.tenant.text, "app": key.bundle.text, "environment": key.environment.rawValue,
+                    "is_paused": isPaused,
+                ]
+            )
+        }
         wake()
         return .json(200, app.json)
+    }
+
+    private func noteResumption(of app: AppRecord, by cause: String) {
+        if let reason = app.tokensStopped { log.resumed(.tokens, of: app.key, by: cause, after: reason) }
+        if let reason = app.channelsStopped { log.resumed(.channel, of: app.key, by: cause, after: reason) }
     }
 
     func showApp(_ call: Call) async throws -> HTTPResponse {

@@ -43,7 +43,8 @@ extension API {
     func postDeviceLines(_ call: Call, _ exchange: any LineExchange) async throws {
         try call.noQuery()
         var reader = LineReader(exchange)
-        try await reader.answerAll(to: exchange, parse: { DeviceLine($0) }) { lines in
+        let failed = { self.note($0, inLinesOf: call) }
+        try await reader.answerAll(to: exchange, parse: { DeviceLine($0) }, failed: failed) { lines in
             try await store(&lines, of: call.tenant)
             wake()
         }

@@ -9,13 +9,24 @@ extension API {
     func postEventLines(_ call: Call, _ exchange: any LineExchange) async throws {
         try call.noQuery()
         var reader = LineReader(exchange)
-        try await reader.answerAll(to: exchange, parse: { EventLine($0, now: now()) }) { entries in
+        let failed = { self.note($0, inLinesOf: call) }
+        try await reader.answerAll(to: exchange, parse: { EventLine($0, now: now()) }, failed: failed) { entries in
             try await accept(&entries, call.renewed(patience))
         }
     }
 
     /// Accepts a batch in one transaction.
     private func accept(_ entries: inout [EventLine], _ call: Call) async throws {
+        do {
+            try await takeIn(&entries, call)
+        } catch {
+            events.add(.failed, entries.count)
+            throw error
+        }
+        for entry in entries { record(entry.verdict, of: entry.incoming?.event, match: entry.incoming?.match, call) }
+    }
+
+    private func takeIn(_ entries: inout [EventLine], _ call: Call) async throws {
         let contexts = try await store.eventContexts(
             of: Array(Set(entries.compactMap { $0.body?.decoded.match })),
             tenant: call.tenant,

@@ -4,6 +4,18 @@ internal import Store
 
 extension API {
     func postEvent(_ call: Call) async throws -> HTTPResponse {
+        do {
+            return try await takeEvent(call)
+        } catch let error as Problem {
+            events.add(error.code.status < 500 ? .refused : .failed)
+            throw error
+        } catch {
+            events.add(.failed)
+            throw error
+        }
+    }
+
+    private func takeEvent(_ call: Call) async throws -> HTTPResponse {
         try call.noQuery()
         let match = try call.match().match
         let body = try EventBody(try call.json(), now: call.now)
@@ -19,6 +31,7 @@ extension API {
         let verdict = EventVerdict(answer)
         if verdict.isDue { wake() }
         if let problem = verdict.problem { throw problem }
+        record(verdict, of: event, match: match, call)
         return verdict.response(match: match, event: event.id, warnings: warnings)
     }
 

@@ -16,15 +16,18 @@ extension API {
         guard let (route, parameters) = try? Self.route(head.method, target), case .lines(let handler) = route.answer
         else { return nil }
         return HTTPStreamRoute(maxBodyBytes: Self.maxStreamedBytes) { http in
-            let exchange = StreamedExchange(http, requestID: RequestID.of(http.request))
+            let id = RequestID.of(http.request)
+            let exchange = StreamedExchange(http, requestID: id)
             do {
-                let call = try await call(http.request, target, route, parameters)
+                let call = try await call(http.request, id, target, route, parameters)
                 try await handler(self, call, exchange)
                 await exchange.finish()
             } catch is HTTPStreamError {
                 // The server has told the client, or there is none any more.
             } catch {
-                await exchange.fail(Self.response(to: error))
+                let response = Self.response(to: error)
+                note(error, answeredBy: response.status, id, route)
+                await exchange.fail(response)
             }
         }
     }

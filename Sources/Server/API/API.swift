@@ -3,6 +3,7 @@ package import Core
 internal import Crypto
 package import HTTP2
 package import HTTPServer
+package import Log
 package import Store
 
 /// The HTTP API: requests in, answers out, everything in between strictly checked.
@@ -21,14 +22,17 @@ package struct API: Sendable {
     let desk: RegistrationDesk
     /// The way to APNs' channel management; nil: this process has none.
     let channels: ChannelManagement?
+    let log: Logger
+    let events = EventCounts()
 
     package init(
         store: Store,
         patience: Duration = .seconds(5),
         channels: ChannelManagement? = nil,
+        log: Logger = .silent,
         wake: @escaping @Sendable () -> Void
     ) {
-        self.init(store: store, patience: patience, channels: channels, now: WallClock.now, wake: wake)
+        self.init(store: store, patience: patience, channels: channels, log: log, now: WallClock.now, wake: wake)
     }
 
     /// With a clock of the test's own.
@@ -36,6 +40,7 @@ package struct API: Sendable {
         store: Store,
         patience: Duration,
         channels: ChannelManagement? = nil,
+        log: Logger = .silent,
         now: @escaping @Sendable () -> Timestamp,
         wake: @escaping @Sendable () -> Void
     ) {
@@ -43,6 +48,7 @@ package struct API: Sendable {
         desk = RegistrationDesk(store: store)
         self.patience = patience
         self.channels = channels
+        self.log = log
         self.now = now
         self.wake = wake
     }
@@ -51,20 +57,24 @@ package struct API: Sendable {
     package var handler: HTTPHandler { { await answer($0) } }
 
     /// For what ``HTTPServer`` refuses before any handler sees it.
-    package static func refusal(_ refusal: HTTPRefusal) -> HTTPResponse {
+    package func refusal(_ refusal: HTTPRefusal) -> HTTPResponse {
+        let id = RequestID.make()
+        if refusal.status >= 500 { note(refusal, id) }
         var response = HTTPResponse.problem(Problem(refusal))
         response.status = refusal.status
-        response.fields.set("x-request-id", RequestID.make())
+        response.fields.set("x-request-id", id)
         return response
     }
 
     package func answer(_ request: HTTPRequest) async -> HTTPResponse {
         let id = RequestID.of(request)
         var response: HTTPResponse
+        var asked: Route?
         do {
             let target = RequestTarget(request.target)
             let (route, parameters) = try Self.route(request.method, target)
-            let call = try await call(request, target, route, parameters)
+            asked = route
+            let call = try await call(request, id, target, route, parameters)
             switch route.answer {
             case .whole(let handler):
                 response = try await handler(self, call)
@@ -75,6 +85,7 @@ package struct API: Sendable {
             }
         } catch {
             response = Self.response(to: error)
+            note(error, answeredBy: response.status, id, asked)
         }
         response.fields.set("x-request-id", id)
         return response
@@ -112,6 +123,7 @@ package struct API: Sendable {
     /// Lets the request pass as a call, if its key may make it.
     func call(
         _ request: HTTPRequest,
+        _ requestID: String,
         _ target: RequestTarget,
         _ route: Route,
         _ parameters: [String: Substring]
@@ -121,6 +133,7 @@ package struct API: Sendable {
         let caller = try await authorize(request, route.access, parameters, by: deadline)
         return Call(
             request: request,
+            requestID: requestID,
             target: target,
             parameters: parameters,
             role: caller.role,

@@ -6,6 +6,7 @@ internal import Store
 /// One authenticated request on its way through a handler.
 struct Call: Sendable {
     let request: HTTPRequest
+    let requestID: String
     let target: RequestTarget
     /// The path's parameters by name, still percent-encoded.
     let parameters: [String: Substring]

@@ -13,12 +13,14 @@ extension LineReader {
     /// - Parameters:
     ///   - exchange: Where the answers go.
     ///   - parse: Keeps what is wrong with a line for its answer.
+    ///   - failed: Told what refuses the lines that are left.
     ///   - store: Takes in a batch of at most ``batch`` lines.
     /// - Throws: What `store` throws before the first answer; a ``StoreError`` behind it comes too late for another status, and
     ///   refuses the lines that are left, while what was answered stays stored.
     mutating func answerAll<Line: AnsweredLine>(
         to exchange: any LineExchange,
         parse: (LineSplitter.Line) -> Line,
+        failed: (StoreError) -> Void,
         store: (inout [Line]) async throws -> Void
     ) async throws {
         var hasAnswered = false
@@ -30,6 +32,7 @@ extension LineReader {
             do {
                 if refusal == nil { try await store(&lines) }
             } catch let error as StoreError where hasAnswered {
+                failed(error)
                 refusal = Problem(error)
             }
             var answers: [UInt8] = []

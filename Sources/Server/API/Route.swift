@@ -60,6 +60,17 @@ struct Route: Sendable {
         self.answer = answer
     }
 
+    /// `PUT /v1/matches/{match}`.
+    var name: String {
+        let path = segments.map { segment in
+            switch segment {
+            case .literal(let text): "/" + text
+            case .parameter(let name): "/{\(name)}"
+            }
+        }
+        return "\(method) \(path.joined())"
+    }
+
     /// The same, with the match's context read while the key is looked up.
     var readingAhead: Route {
         var route = self

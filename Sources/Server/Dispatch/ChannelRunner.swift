@@ -107,7 +107,7 @@ struct ChannelRunner {
             try await release(after: delay(after: failure, isUrgent: plan.isUrgent), seen: state.head.version)
         case .stopApp(let reason):
             guard let app = state.app else { return }
-            try await context.store.stop(.channel, of: app.key, because: reason, by: context.storeDeadline)
+            try await context.stop(.channel, of: app.key, because: reason)
             try await release(after: nil, seen: state.head.version)
         case .checkChannel(let reason):
             try await check(channel, reason: reason, plan: plan, state: state)
@@ -133,13 +133,12 @@ struct ChannelRunner {
         switch answer {
         case .failed(.channelGone):
             if context.noteGoneChannel(of: app.key, at: state.now) {
-                try await context.store.stop(
+                try await context.stop(
                     .channel,
                     of: app.key,
                     because:
                         "\(reason): many channels are gone at once, as after switching the Broadcast capability off: "
-                        + "switch it on for the App ID, then resume the app; new channels are made",
-                    by: context.storeDeadline
+                        + "switch it on for the App ID, then resume the app; new channels are made"
                 )
             }
             if !state.head.isEnd, try await context.store.replaceChannel(channel, by: context.storeDeadline) {

@@ -2,6 +2,7 @@ package import EventLoop
 internal import APNs
 internal import APNsProtocol
 internal import Core
+package import Log
 package import Store
 internal import Synchronization
 
@@ -43,8 +44,7 @@ package struct DispatchConfiguration: Sendable {
     /// thread. They must outlive the dispatcher. Sweeps have more to compute, and run where there is room.
     package var loops: [EventLoop] = []
 
-    /// Is told in a sentence what keeps dispatching from its work, the same sentence at most once a minute.
-    package var report: (@Sendable (String) -> Void)?
+    package var log = Logger.silent
 
     package init(owner: String) {
         self.owner = owner
@@ -71,7 +71,6 @@ final class DispatchContext: Sendable {
     private let draining = Atomic(false)
     /// Matches whose starts this process sends just now.
     let startsRunning = Atomic(0)
-    private let reported = ThreadLock<[String: ContinuousClock.Instant]>([:])
 
     init(
         store: Store,
@@ -97,15 +96,14 @@ final class DispatchContext: Sendable {
 
     /// An error is waited out, and nobody else would learn of it.
     func report(_ error: StoreError) {
-        guard let report = configuration.report, !isDraining, !Task.isCancelled else { return }
-        let (sentence, now) = (error.description, ContinuousClock.now)
-        let isNew = reported.withLock { reported in
-            if let last = reported[sentence], now - last < .seconds(60) { return false }
-            if reported.count >= 100 { reported = [:] }
-            reported[sentence] = now
-            return true
-        }
-        if isNew { report(sentence) }
+        guard !isDraining, !Task.isCancelled else { return }
+        configuration.log.warning("dispatching waits for the database", ["reason": error.description], limit: 2)
+    }
+
+    /// Stops work of an app, and says so: nothing of it goes out until a person acts.
+    func stop(_ kind: TargetKind, of app: AppKey, because reason: String) async throws(StoreError) {
+        guard try await store.stop(kind, of: app, because: reason, by: storeDeadline) else { return }
+        configuration.log.stopped(kind, of: app, because: reason)
     }
 
     /// For one call of the store.

@@ -138,7 +138,7 @@ struct StartRunner {
         results += outcomes.map { start, outcome in result(of: start, outcome) }
         try await context.store.settleStarts(results, of: pass, by: context.storeDeadline)
         if case .stopApp(let reason)? = outcomes.lazy.map({ Disposition($1) }).first(where: { $0.isStop }) {
-            try await context.store.stop(.tokens, of: app.key, because: reason, by: context.storeDeadline)
+            try await context.stop(.tokens, of: app.key, because: reason)
         }
         if ways.keys.contains(where: { $0.isChannel }) {
             try await context.store.resendAfterStarts(of: pass.match, by: context.storeDeadline)

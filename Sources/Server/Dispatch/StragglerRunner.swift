@@ -227,7 +227,7 @@ struct StragglerRunner {
         }
         guard let reason = page.stop else { return }
         context.forgetRefusals(of: app)
-        try await context.store.stop(.tokens, of: app, because: reason, by: context.storeDeadline)
+        try await context.stop(.tokens, of: app, because: reason)
     }
 
     private func retry(

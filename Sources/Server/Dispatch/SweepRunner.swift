@@ -379,7 +379,7 @@ struct SweepRunner {
         }
         guard let reason = report.stop else { return }
         context.forgetRefusals(of: app)
-        try await context.store.stop(.tokens, of: app, because: reason, by: context.storeDeadline)
+        try await context.stop(.tokens, of: app, because: reason)
     }
 
     private func release() async throws(StoreError) {

@@ -1,11 +1,13 @@
 internal import APNs
 internal import APNsProtocol
 internal import Core
+internal import Log
 internal import Store
 
 /// What becomes of a channel's creation or deletion that APNs did not carry out.
 struct ChannelFailure {
     let store: Store
+    let log: Logger
     let duty: ChannelDuty
 
     /// Shown with a channel when the app has as many as Apple allows.
@@ -25,7 +27,9 @@ struct ChannelFailure {
     private func settle(_ outcome: Outcome, _ deadline: ContinuousClock.Instant) async throws(StoreError) {
         switch Disposition(outcome) {
         case .stopApp(let reason):
-            try await store.stop(.channel, of: duty.channel.app, because: reason, by: deadline)
+            if try await store.stop(.channel, of: duty.channel.app, because: reason, by: deadline) {
+                log.stopped(.channel, of: duty.channel.app, because: reason)
+            }
             try await fail(reason, after: .seconds(60), deadline)
         case .checkChannel where duty.channel.state == .open:
             // Gone already.
@@ -45,6 +49,14 @@ struct ChannelFailure {
         after delay: Duration,
         _ deadline: ContinuousClock.Instant
     ) async throws(StoreError) {
+        log.warning(
+            "a channel could not be made or deleted",
+            [
+                "tenant": duty.channel.match.tenant.text, "match": duty.channel.match.match.text,
+                "app": duty.channel.bundle.text, "environment": duty.channel.environment.rawValue,
+                "reason": reason, "again_after_s": delay,
+            ]
+        )
         // One whose answer is missing stays in doubt, whatever the list was answered with.
         if duty.channel.creatingAt != nil {
             try await store.creationInDoubt(duty.channel, lookAfter: delay, by: deadline)

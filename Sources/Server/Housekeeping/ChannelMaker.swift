@@ -1,6 +1,7 @@
 internal import APNs
 internal import APNsProtocol
 internal import Core
+internal import Log
 internal import Store
 
 /// Makes an app's channels, so that a lost answer or a crash never leaves two for one match.
@@ -13,6 +14,7 @@ struct ChannelMaker {
     let channels: ChannelManagement
     let bell: WorkBell
     let owner: String
+    let log: Logger
     let checkpoint: Housekeeper.Checkpoint?
 
     /// How long APNs may still be at a creation whose answer was lost.
@@ -67,7 +69,9 @@ struct ChannelMaker {
         }
         let answer = await channels.answer(to: .list(app.bundle), environment: app.environment, credential: credential)
         guard case .listed(let ids) = answer else {
-            for duty in duties { try await ChannelFailure(store: store, duty: duty).settle(answer, by: deadline) }
+            for duty in duties {
+                try await ChannelFailure(store: store, log: log, duty: duty).settle(answer, by: deadline)
+            }
             return nil
         }
         try await checkpoint?("list")
@@ -139,7 +143,7 @@ struct ChannelMaker {
         case .created(let id): try await open(record, as: id, credential: duty.credential)
         case _ where answer.mayHaveCreated:
             try await store.creationInDoubt(record, lookAfter: Self.settling + .seconds(1), by: deadline)
-        default: try await ChannelFailure(store: store, duty: duty).settle(answer, by: deadline)
+        default: try await ChannelFailure(store: store, log: log, duty: duty).settle(answer, by: deadline)
         }
         try await checkpoint?("opened")
     }

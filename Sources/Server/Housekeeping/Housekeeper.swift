@@ -2,6 +2,7 @@ package import APNs
 internal import APNsProtocol
 internal import Core
 internal import Crypto
+package import Log
 package import Store
 
 /// The slow work: channels made before their match and deleted after it, ends, what is left after them, old events.
@@ -31,8 +32,7 @@ package final class Housekeeper: Sendable {
         package var pruning: Duration = .seconds(600)
         /// Between two looks at how many dead rows the small tables have.
         package var vacuuming: Duration = .seconds(5)
-        /// Is told in a sentence what must not be: a version whose counts do not add up.
-        package var report: (@Sendable (String) -> Void)?
+        package var log = Logger.silent
         /// For tests: called between any two steps of making and deleting channels. What it throws is as if the process
         /// had died there.
         package var checkpoint: Checkpoint?
@@ -143,6 +143,7 @@ package final class Housekeeper: Sendable {
             channels: channels,
             bell: bell,
             owner: owner,
+            log: configuration.log,
             checkpoint: configuration.checkpoint
         )
         await withDiscardingTaskGroup { group in
@@ -181,7 +182,7 @@ package final class Housekeeper: Sendable {
         if case .deleted = answer {
             try await store.channelDeleted(channel, by: deadline)
         } else {
-            try await ChannelFailure(store: store, duty: duty).settle(answer, by: deadline)
+            try await ChannelFailure(store: store, log: configuration.log, duty: duty).settle(answer, by: deadline)
         }
     }
 
@@ -191,7 +192,7 @@ package final class Housekeeper: Sendable {
         while !Task.isCancelled {
             try? await store.pruneStragglers(by: deadline)
             for sentence in (try? await books.check(store, by: deadline)) ?? [] {
-                configuration.report?(sentence)
+                configuration.log.error("counts do not add up", ["what": sentence])
             }
             try? await store.pruneChannelIDs(by: deadline)
             try? await store.pruneStarts(by: deadline)

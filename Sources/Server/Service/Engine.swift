@@ -50,11 +50,9 @@ struct Engine: Sendable {
         }
         var dispatching = DispatchConfiguration(owner: name)
         dispatching.loops = loops
-        let dispatchLog = log.of("dispatch")
-        dispatching.report = { dispatchLog.warning("dispatching waits", ["reason": $0]) }
+        dispatching.log = log.of("dispatch")
         var housekeeping = Housekeeper.Configuration()
-        let housekeepingLog = log.of("housekeeping")
-        housekeeping.report = { housekeepingLog.error("counts do not add up", ["what": $0]) }
+        housekeeping.log = log.of("housekeeping")
         let pool = SenderPool(configuration: configuration, providerTokens: tokens)
         sending = Sending(
             pool: pool,
@@ -127,7 +125,6 @@ struct Engine: Sendable {
             let tls = try TLSContext.client(caFile: settings.apnsCAFile)
             var configuration = SenderPoolConfiguration(endpoints: endpoints, tls: tls, loops: loops)
             configuration.log = log
-            configuration.report = { log.warning("connecting to APNs", ["reason": $0]) }
             return configuration
         } catch {
             throw ServiceFault("the roots that APNs is trusted by: \(error)", hint: "See --apns-ca.")

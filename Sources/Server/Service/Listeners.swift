@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import HTTP2
 internal import HTTPServer
+internal import Log
 internal import Store
 
 /// The API's listener, if this process has that role, and the one of its metrics.
@@ -29,10 +30,15 @@ struct Listeners: Sendable {
                     )
                 }
                 // Bulk lines are streamed, with a limit of their own; nothing else is that large.
-                configuration.refuse = API.refusal
                 configuration.runsHandlersOnLoops = true
                 configuration.limits.maxBodyBytes = API.maxBodyBytes
-                let calls = API(store: store, channels: engine.channels, wake: { engine.wake() })
+                let calls = API(
+                    store: store,
+                    channels: engine.channels,
+                    log: engine.log.of("api"),
+                    wake: { engine.wake() }
+                )
+                configuration.refuse = { calls.refusal($0) }
                 let server = try await HTTPServer.start(
                     configuration,
                     loops: loops,

@@ -24,9 +24,12 @@ extension Service {
             throw ServiceFault("the database cannot be prepared: \(error)", hint: Store.migrationHint(for: error))
         }
         let masterKey = try masterKey(in: folder, sample: sample)
+        let watch = DatabaseWatch(log: log.of("database"))
         func pool(_ share: Int, setup: [String] = Store.setup) -> PGPool {
             let limit = max(1, settings.databaseConnections * share / 11)
-            return PGPool(PGPool.Configuration(conninfo: server.conninfo, setup: setup, limit: limit), on: loops)
+            var configuration = PGPool.Configuration(conninfo: server.conninfo, setup: setup, limit: limit)
+            configuration.observe = { watch.note($0) }
+            return PGPool(configuration, on: loops)
         }
         // In elevenths. Listening to other processes takes one more.
         return Store(database: pool(5), api: pool(4, setup: Store.apiSetup), keys: pool(2), masterKey: masterKey)

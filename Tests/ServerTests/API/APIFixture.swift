@@ -2,6 +2,7 @@ import APNsProtocol
 import Core
 import Crypto
 import HTTP2
+import Log
 import Server
 import Store
 import Synchronization
@@ -27,10 +28,10 @@ struct APIFixture: Sendable {
     static let p8 = Result { try P256PrivateKey.generate().pem }
 
     /// With `hasMatch`, app, type and the match `m1` are there too.
-    static func make(hasMatch: Bool = true) async throws -> APIFixture {
+    static func make(hasMatch: Bool = true, log: Logger = .silent) async throws -> APIFixture {
         let store = TestDatabase.current.store()
         let wakes = WakeCounter()
-        let api = API(store: store, patience: Patience.long, now: { now }, wake: { wakes.add() })
+        let api = API(store: store, patience: Patience.long, log: log, now: { now }, wake: { wakes.add() })
         let key = try await store.createOperatorKey(by: .patient)
         let caller = APICaller(api: api, key: key.text)
         let tenant = try await caller.json("POST", "/v1/tenants", #"{"name":"acme"}"#, 201)["tenant"].text

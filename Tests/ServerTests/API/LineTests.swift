@@ -70,7 +70,8 @@ struct LineOutageTests {
 
     @Test("what was answered stays, the rest is refused as unavailable")
     func outage() async throws {
-        let fixture = try await APIFixture.make()
+        let log = LogFixture()
+        let fixture = try await APIFixture.make(log: log.logger("api"))
         func line(_ index: Int) -> String {
             #"{"activity":"a\#(index)","token":"\#(TestTokens.token(index))","environment":"sandbox","frequent_pushes_enabled":true}"#
                 + "\n"
@@ -78,6 +79,7 @@ struct LineOutageTests {
         let tenant = try #require(TenantID(validating: fixture.tenant))
         let call = Call(
             request: HTTPRequest(method: "POST", authority: "", target: ""),
+            requestID: "r1",
             target: RequestTarget("/v1/matches/m1/activities"),
             parameters: ["match": "m1"],
             role: .app,
@@ -103,5 +105,7 @@ struct LineOutageTests {
             by: .patient
         )
         #expect(count[0].int(0) == Int64(LineReader.batch))
+        let lines = log.lines()
+        #expect(lines.count == 1 && lines[0].contains("warning api: a call failed; status=503 request_id=r1"))
     }
 }

@@ -71,7 +71,7 @@ struct WireTests {
         let loop = TestDatabase.current.loop
         var configuration = HTTPServerConfiguration(address: .loopback(port: 0))
         configuration.limits.maxBodyBytes = 256 << 10
-        configuration.refuse = { API.refusal($0) }
+        configuration.refuse = { fixture.api.refusal($0) }
         let server = try await HTTPServer.start(
             configuration,
             loops: [loop],

@@ -6,6 +6,7 @@ import Crypto
 import EventLoop
 import Foundation
 import HTTP2
+import Log
 import PostgreSQL
 import Server
 import Store
@@ -37,6 +38,7 @@ struct EngineFixture: Sendable {
         var pageSize = 10
         var dispatches = true
         var keepsHouse = true
+        var log = Logger.silent
     }
 
     static func run(_ options: Options = Options(), _ body: (EngineFixture) async throws -> Void) async throws {
@@ -45,7 +47,14 @@ struct EngineFixture: Sendable {
         defer { loop.shutdown() }
         try await withSimulator(faults: options.faults, configure: { $0.isLean = options.isLean }) { simulator in
             let engine = try await EngineFixture(options, store: store, simulator: simulator, loop: loop)
-            let housekeeper = Housekeeper(store: store, channels: engine.channels, bell: engine.bell)
+            var housekeeping = Housekeeper.Configuration()
+            housekeeping.log = options.log
+            let housekeeper = Housekeeper(
+                store: store,
+                channels: engine.channels,
+                bell: engine.bell,
+                configuration: housekeeping
+            )
             try await withThrowingDiscardingTaskGroup { group in
                 if options.dispatches { group.addTask { await engine.dispatcher.run() } }
                 if options.keepsHouse { group.addTask { await housekeeper.run() } }
@@ -69,7 +78,8 @@ struct EngineFixture: Sendable {
         self.store = store
         self.simulator = simulator
         self.loop = loop
-        let configuration = try SenderPoolConfiguration.testing(simulator, on: loop)
+        var configuration = try SenderPoolConfiguration.testing(simulator, on: loop)
+        configuration.log = options.log
         let tokens = StoredProviderTokens(store: store)
         pool = SenderPool(configuration: configuration, providerTokens: tokens)
         channels = ChannelManagement(configuration: configuration, providerTokens: tokens)
@@ -103,6 +113,7 @@ struct EngineFixture: Sendable {
         var configuration = DispatchConfiguration(owner: owner)
         configuration.pageSize = options.pageSize
         configuration.windowShare = 1
+        configuration.log = options.log
         configuration.lease = options.lease
         configuration.poll = .milliseconds(200)
         configuration.pushDeadline = .seconds(15)

@@ -157,10 +157,15 @@ struct OutcomeTests {
     func stop() async throws {
         var options = EngineFixture.Options()
         options.faults = #"{"rules":[{"on":{"route":"device"},"do":{"status":400,"reason":"TopicDisallowed"}}]}"#
+        let log = LogFixture()
+        options.log = log.logger()
         try await EngineFixture.run(options) { engine in
             try await engine.register(1...5)
             try await engine.event(1, importance: .key)
             try await engine.until("SELECT tokens_stopped LIKE 'TopicDisallowed: %' FROM apps")
+            let line = await log.line(with: " error test: an app's work was stopped;")
+            #expect(line.contains("tenant=t_acme app=\(EngineFixture.bundle) environment=production work=tokens"))
+            #expect(line.contains("reason=\"TopicDisallowed: "))
             try await engine.until("SELECT due_at IS NULL FROM targets")
             await engine.simulator.clearFaults()
             try await engine.resume()

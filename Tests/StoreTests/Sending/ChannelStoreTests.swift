@@ -102,7 +102,7 @@ struct ChannelStoreTests {
             try await match.store.matchState(match.key, in: .production, by: SendingFixture.soon)
         )
         let app = try #require(state.app).key
-        try await match.store.stop(.tokens, of: app, because: "because", by: SendingFixture.soon)
+        _ = try await match.store.stop(.tokens, of: app, because: "because", by: SendingFixture.soon)
         try await match.store.release(record, after: nil, seen: 1, by: SendingFixture.soon)
         #expect(try await match.claim().isEmpty)
         let stopped = try await match.store.matchState(match.key, in: .production, by: SendingFixture.soon)
