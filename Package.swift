@@ -113,7 +113,9 @@ let package = Package(
         // Tests.
         .target(
             name: "TestSupport",
-            dependencies: ["APNs", "APNsProtocol", "APNsSimulator", "EventLoop", "HTTP2", "Log", "PostgreSQL", "Store"],
+            dependencies: [
+                "APNs", "APNsProtocol", "APNsSimulator", "EventLoop", "HTTP2", "Log", "PostgreSQL", "Store",
+            ],
             path: "Tests/TestSupport",
             swiftSettings: common
         ),
