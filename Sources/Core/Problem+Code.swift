@@ -17,6 +17,7 @@ extension Problem {
         case conflict
         case payloadTooLarge = "payload_too_large"
         case bodyTooLarge = "body_too_large"
+        case unsupportedEncoding = "unsupported_encoding"
         case unknownField = "unknown_field"
         case invalidField = "invalid_field"
         case contractViolation = "contract_violation"
@@ -40,6 +41,7 @@ extension Problem.Code {
         case .methodNotAllowed: 405
         case .eventConflict, .contractInUse, .conflict: 409
         case .payloadTooLarge, .bodyTooLarge: 413
+        case .unsupportedEncoding: 415
         case .unknownField, .invalidField, .contractViolation, .futureEvent, .stampUnit, .keyNotUsable: 422
         case .rateLimited: 429
         case .internalError: 500
@@ -66,6 +68,7 @@ extension Problem.Code {
         case .conflict: "The request contradicts what is there"
         case .payloadTooLarge: "The push would be too big for APNs"
         case .bodyTooLarge: "The body is too big"
+        case .unsupportedEncoding: "The body is compressed"
         case .unknownField: "There is no such field"
         case .invalidField: "A field has a value that it cannot have"
         case .contractViolation: "The content state breaks its contract"

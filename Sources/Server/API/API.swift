@@ -94,7 +94,11 @@ package struct API: Sendable {
     /// The answer to whatever a handler threw.
     static func response(to error: any Error) -> HTTPResponse {
         switch error {
-        case let problem as Problem: return .problem(problem)
+        case let problem as Problem:
+            var response = HTTPResponse.problem(problem)
+            // RFC 9110, 15.5.16.
+            if problem.code == .unsupportedEncoding { response.fields.set("accept-encoding", "identity") }
+            return response
         case let error as StoreError: return .problem(Problem(error))
         case let refused as MethodRefusal:
             var response = HTTPResponse.problem(refused.problem)
@@ -128,6 +132,14 @@ package struct API: Sendable {
         _ route: Route,
         _ parameters: [String: Substring]
     ) async throws -> Call {
+        // No body is unpacked: a few bytes could become gigabytes.
+        if let coding = request.fields["content-encoding"], !coding.isEmpty, coding.lowercased() != "identity" {
+            throw Problem(
+                .unsupportedEncoding,
+                "the body has the content-encoding \(coding.prefix(40)), and none is taken",
+                hint: "Send the body as it is, without Content-Encoding."
+            )
+        }
         let deadline = ContinuousClock.now + patience
         async let ahead = readAhead(request, route, parameters, by: deadline)
         let caller = try await authorize(request, route.access, parameters, by: deadline)

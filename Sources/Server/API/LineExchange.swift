@@ -34,6 +34,7 @@ struct LineReader {
     private var splitter = LineSplitter()
     private var waiting: ArraySlice<LineSplitter.Line> = []
     private var isAtEnd = false
+    private var hasBegun = false
     private var waitingBytes = 0
 
     static let batch = 1_000
@@ -41,17 +42,24 @@ struct LineReader {
 
     init(_ exchange: any LineExchange) { self.exchange = exchange }
 
-    /// The next lines; empty at the end.
+    /// The next lines; empty at the end, and only there.
+    ///
+    /// - Throws: A `Problem`, before the first lines, for a body that is one JSON document instead of lines: some of its
+    ///   lines could be taken for objects that were meant.
     mutating func next() async throws -> [LineSplitter.Line] {
-        while !isAtEnd && waiting.count < Self.batch && waitingBytes < Self.batchBytes {
+        // Bytes without a line end are let go of by the splitter: a batch needs a line to be complete.
+        while !isAtEnd && waiting.count < Self.batch && (waiting.isEmpty || waitingBytes < Self.batchBytes) {
             if let piece = try await exchange.read() {
                 waiting += splitter.append(piece)
                 waitingBytes += piece.count
+                if splitter.opening == UInt8(ascii: "[") { throw Problem.arrayForLines }
             } else {
                 isAtEnd = true
                 if let last = splitter.finish() { waiting.append(last) }
             }
         }
+        if !hasBegun, waiting.first?.endsInside == true { throw Problem.documentForLines }
+        hasBegun = true
         let batch = Array(waiting.prefix(Self.batch))
         waiting = waiting.dropFirst(batch.count)
         // What is left over is less than a piece.
@@ -70,7 +78,29 @@ extension LineSplitter.Line {
     }
 }
 
+extension LineSplitter.Line {
+    /// It ends where no JSON value does: its document goes on with the next line.
+    fileprivate var endsInside: Bool {
+        guard case .bytes(let bytes) = self, let last = bytes.last(where: { !LineSplitter.isBlank($0) }) else {
+            return false
+        }
+        return [UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ","), UInt8(ascii: ":")].contains(last)
+    }
+}
+
 extension Problem {
+    fileprivate static let arrayForLines = Problem(
+        .malformedJSON,
+        "the body is a JSON array; this call takes lines, each with one JSON object",
+        hint: "Send each element as a line of its own: jq -c '.[]'"
+    )
+
+    fileprivate static let documentForLines = Problem(
+        .malformedJSON,
+        "the first line is the beginning of a longer JSON document; this call takes lines, each with one JSON object",
+        hint: "Write each object in a line of its own, without a comma after it: jq -c ."
+    )
+
     /// The members of a refused line's answer.
     var lineMembers: [(String, JSONOutput)] {
         var members: [(String, JSONOutput)] = [

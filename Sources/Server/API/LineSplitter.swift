@@ -12,9 +12,12 @@ struct LineSplitter {
 
     private var partial: [UInt8] = []
     private var isTooLong = false
+    /// The body's first byte that is neither blank nor of a byte order mark: of a line that is too long as well.
+    private(set) var opening: UInt8?
 
     /// The lines that `piece` completes, without those that hold nothing but blanks.
     mutating func append(_ piece: [UInt8]) -> [Line] {
+        if opening == nil { opening = piece.first { !Self.isBlank($0) && ![0xEF, 0xBB, 0xBF, 0x0A].contains($0) } }
         var lines: [Line] = []
         var rest = piece[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -33,9 +36,10 @@ struct LineSplitter {
             isTooLong = false
         }
         if isTooLong { return .tooLong }
-        let isBlank = partial.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-        return isBlank ? nil : .bytes(partial)
+        return partial.allSatisfy(Self.isBlank) ? nil : .bytes(partial)
     }
+
+    static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
     private mutating func take(_ bytes: ArraySlice<UInt8>) {
         guard !isTooLong else { return }

@@ -45,6 +45,103 @@ struct LineTests {
         }
         #expect(sizes == [1_000, 1_000, 500, 0])
     }
+
+    /// A body in pieces of 64 KiB, as a connection brings it.
+    private final class Pieces: LineExchange {
+        private var rest: ArraySlice<UInt8>
+
+        init(_ body: [UInt8]) { rest = body[...] }
+
+        func read() async throws -> [UInt8]? {
+            guard !rest.isEmpty else { return nil }
+            defer { rest = rest.dropFirst(64 << 10) }
+            return Array(rest.prefix(64 << 10))
+        }
+
+        func write(_ bytes: [UInt8]) async throws {}
+    }
+
+    @Test("go on behind megabytes without one", arguments: ["a", " ", "\n"])
+    func longStretch(filler: String) async throws {
+        let stretch = [UInt8](repeating: Array(filler.utf8)[0], count: LineReader.batchBytes + 64 << 10)
+        var reader = LineReader(Pieces(Array("1\n".utf8) + stretch + Array("\n2".utf8)))
+        var lines: [LineSplitter.Line] = []
+        while case let batch = try await reader.next(), !batch.isEmpty { lines += batch }
+        #expect(lines == [.bytes([0x31])] + (filler == "\n" ? [] : [.tooLong]) + [.bytes([0x32])])
+    }
+
+    @Test(
+        "are not parts of one document: an array, or an object over several lines",
+        arguments: [
+            "[{}]", "\n [{},\n{}]", "\u{FEFF}[\n{}\n]", "[", "{\"devices\":[\n{}\n]}", "{\n\"device\":\"a\"\n}",
+            "{},\n{}",
+        ]
+    )
+    func documents(body: String) async throws {
+        var reader = LineReader(Pieces(Array(body.utf8)))
+        let problem = await #expect(throws: Problem.self) { _ = try await reader.next() }
+        #expect(problem?.code == .malformedJSON)
+    }
+
+    @Test(
+        "are looked at one by one behind the first",
+        arguments: ["{}\n[1]\n{},", "7\n[", "{\"a\":\"[\"}", "]", "{}}"]
+    )
+    func singleFaults(body: String) async throws {
+        var reader = LineReader(Pieces(Array(body.utf8)))
+        #expect(try await reader.next().count == body.split(separator: "\n").count)
+    }
+}
+
+@Suite("A body that is not lines", .database, .timeLimit(.minutes(2)))
+struct LineBodyTests {
+    private static let device = #"{"device":"d1","environment":"sandbox"}"#
+
+    private func devices(_ fixture: APIFixture) async throws -> Int64? {
+        try await fixture.store.owner(by: .patient, "SELECT count(*) FROM devices").first?.int(0)
+    }
+
+    @Test("is refused whole when it is a JSON array, and nothing is stored")
+    func array() async throws {
+        let fixture = try await APIFixture.make()
+        // Its first line is longer than any may be.
+        let first = String(repeating: "\(Self.device),", count: 2_000)
+        let body = "[\(first)\n\(Self.device.replacing("d1", with: "d2"))\n]"
+        for (path, key) in [
+            ("/v1/devices", fixture.app), ("/v1/matches/m1/activities", fixture.app), ("/v1/events", fixture.feed),
+        ] {
+            let answer = try await fixture.call(key).json("POST", path, body, 400)
+            #expect(answer["code"].text == "malformed_json" && answer["detail"].text.contains("array"))
+        }
+        #expect(try await devices(fixture) == 0)
+    }
+
+    @Test("answers for every line behind one of 5 MiB")
+    func longLine() async throws {
+        let fixture = try await APIFixture.make()
+        let body = String(repeating: "a", count: 5 << 20) + "\n" + Self.device
+        let response = await fixture.call(fixture.app).send("POST", "/v1/devices", body)
+        let answers = String(decoding: response.body, as: UTF8.self).split(separator: "\n")
+        #expect(answers.count == 2)
+        #expect(answers.first?.contains(#""code":"body_too_large""#) == true)
+        #expect(answers.last?.contains(#""status":"stored""#) == true)
+        #expect(try await devices(fixture) == 1)
+    }
+
+    @Test("is refused with 415 when it is compressed, in lines or not", arguments: ["gzip", "br, gzip", "X"])
+    func compressed(coding: String) async throws {
+        let fixture = try await APIFixture.make()
+        var call = fixture.call(fixture.app)
+        call.fields = ["content-encoding": coding]
+        for (method, path) in [("POST", "/v1/devices"), ("PUT", "/v1/devices/d1")] {
+            let response = await call.send(method, path, Self.device)
+            #expect(response.status == 415 && response.fields["accept-encoding"] == "identity")
+            #expect(String(decoding: response.body, as: UTF8.self).contains("unsupported_encoding"))
+        }
+        #expect(try await devices(fixture) == 0)
+        call.fields = ["content-encoding": "Identity"]
+        #expect(await call.send("POST", "/v1/devices", Self.device).status == 200)
+    }
 }
 
 @Suite("Lines while PostgreSQL goes away", .database, .timeLimit(.minutes(5)))
