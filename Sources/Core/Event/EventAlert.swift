@@ -25,15 +25,15 @@ package struct EventAlert: Equatable, Sendable {
     }
 
     /// Reads an alert: `title`, `body`, `sound`, `expires_after`.
+    ///
+    /// It needs a title and a body that show something. iOS uses a start up on an alert without, and shows nothing.
     package init(_ value: JSONValue, path: String) throws(Problem) {
         let reader = try ObjectReader(value, path: path, names: ["title", "body", "sound", "expires_after"])
         var members: [(String, JSONOutput)] = []
         for name in ["title", "body"] {
-            guard let text = reader.present(name) else { continue }
-            members.append((name, try Self.text(text, path: reader.place(name))))
-        }
-        guard !members.isEmpty else {
-            throw Problem(.invalidField, "\(path) has neither title nor body", field: path)
+            let place = reader.place(name)
+            guard let text = reader.present(name) else { throw Self.shows(nothing: place, "is missing") }
+            members.append((name, try Self.text(text, path: place)))
         }
         if let sound = reader.present("sound") {
             guard case .string = sound.content else { throw reader.mistyped("sound", sound, "a string") }
@@ -54,12 +54,15 @@ package struct EventAlert: Equatable, Sendable {
 
     /// A text as it came, or `{"loc_key","loc_args"}` in Apple's spelling.
     private static func text(_ value: JSONValue, path: String) throws(Problem) -> JSONOutput {
-        if case .string = value.content { return .raw(value.rawJSON) }
+        if case .string(let text) = value.content {
+            guard isVisible(text) else { throw shows(nothing: path, "is empty") }
+            return .raw(value.rawJSON)
+        }
         guard case .object = value.content else {
             throw Problem(.invalidField, "\(path) is \(value.kindName), not a text or {\"loc_key\"}", field: path)
         }
         let reader = try ObjectReader(value, path: path, names: ["loc_key", "loc_args"])
-        _ = try reader.string("loc_key")
+        guard isVisible(try reader.string("loc_key")) else { throw shows(nothing: reader.place("loc_key"), "is empty") }
         var members: [(String, JSONOutput)] = [("loc-key", .raw(try reader.required("loc_key").rawJSON))]
         if let arguments = reader.present("loc_args") {
             guard case .array(let texts) = arguments.content else {
@@ -74,5 +77,25 @@ package struct EventAlert: Equatable, Sendable {
             members.append(("loc-args", .raw(arguments.rawJSON)))
         }
         return .object(members)
+    }
+
+    /// Whether a text has something to see: more than white space, controls, and what Unicode leaves invisible.
+    package static func isVisible(_ text: String) -> Bool {
+        text.unicodeScalars.contains { scalar in
+            let properties = scalar.properties
+            switch properties.generalCategory {
+            case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: return false
+            default: return !properties.isDefaultIgnorableCodePoint && !properties.isWhitespace
+            }
+        }
+    }
+
+    private static func shows(nothing field: String, _ what: String) -> Problem {
+        Problem(
+            .invalidField,
+            "\(field) \(what): an alert needs a title and a body",
+            field: field,
+            hint: "A text with something to see, or {\"loc_key\",\"loc_args\"}."
+        )
     }
 }

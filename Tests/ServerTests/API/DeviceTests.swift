@@ -121,6 +121,10 @@ struct DeviceTests {
         _ = try await call.json("PUT", "/v1/matches/c", body(""), 201)
         let alert = #"{"alert":{"title":"Kick-off","body":"Soon"}}"#
         try await call.problem("POST", "/v1/matches/c/starts", alert, .contractViolation, field: "attributes.cup")
+        for (empty, field) in [(#"{}"#, "alert.title"), (#"{"title":"Kick-off","body":""}"#, "alert.body")] {
+            let body = #"{"alert":\#(empty)}"#
+            try await call.problem("POST", "/v1/matches/c/starts", body, .invalidField, field: field)
+        }
         _ = try await call.json("PUT", "/v1/matches/c", body(#","attributes":{"cup":"World"},\#(start)"#), 200)
         _ = try await call.json("POST", "/v1/matches/c/starts", alert, 200)
     }

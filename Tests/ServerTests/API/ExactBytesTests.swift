@@ -57,7 +57,7 @@ struct ExactBytesTests {
             #expect(over["size"].raw == "4097" && over["limit"].raw == "4096" && over["route"].text == "token")
             #expect(await engine.simulator.requests(last: 10).isEmpty)
             // The biggest that fits, with the biggest alert, is taken by APNs.
-            let alert = #","alert":{"title":"\#(String(repeating: "b", count: 1_004))"}}"#
+            let alert = #","alert":{"title":"\#(String(repeating: "b", count: 993))","body":"b"}}"#
             let fits = event("fits", room).dropLast() + alert
             _ = try await caller.json("POST", "/v1/matches/exact/events", String(fits), 202)
             let push = try #require(try await Self.pushes(1, at: engine.simulator).first)

@@ -259,6 +259,9 @@ struct MatchTests {
             (body.dropLast() + #","status":"live"}"#, .invalidField, "status"),
             (body.dropLast() + #","topics":["a",1]}"#, .invalidField, "topics[1]"),
             (body.dropLast() + #","start":{"alert":{"titel":"x"}}}"#, .unknownField, "start.alert.titel"),
+            (body.dropLast() + #","start":{"alert":{}}}"#, .invalidField, "start.alert.title"),
+            (body.dropLast() + #","start":{"alert":{"title":"x"}}}"#, .invalidField, "start.alert.body"),
+            (body.dropLast() + #","start":{"alert":{"title":" ","body":"x"}}}"#, .invalidField, "start.alert.title"),
             (body.dropLast() + #","kickof_at":1}"#, .unknownField, "kickof_at"),
             ("{", .malformedJSON, nil), ("[]", .badRequest, nil), ("", .malformedJSON, nil),
         ] as [(String, Problem.Code, String?)] {

@@ -79,7 +79,7 @@ struct RobustnessTests {
         let templates: [(String, String, String)] = [
             (
                 "POST", "/v1/matches/m1/events",
-                #"{"id":"1","kind":"update","sequence":7,"importance":"key","content_state":\#(APIFixture.state),"alert":{"title":"a"},"aps_extra":{"x":1}}"#
+                #"{"id":"1","kind":"update","sequence":7,"importance":"key","content_state":\#(APIFixture.state),"alert":{"title":"a","body":"b"},"aps_extra":{"x":1}}"#
             ),
             ("POST", "/v1/events", #"{"match":"m1","id":"1","content_state":\#(APIFixture.state)}"#),
             ("PUT", "/v1/matches/m2?x=1", APIFixture.matchBody),

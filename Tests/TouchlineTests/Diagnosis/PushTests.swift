@@ -66,6 +66,9 @@ struct PushTests {
             (.update, token + ["--environment", "prod"], "sandbox or production"),
             (.update, token + ["--content-state", #"{"n":"1"}"#, "--contract", #"{"n":"int"}"#], "content_state.n"),
             (.update, token + ["--alert-title", "x"], "go together"),
+            (.start, start + ["--alert-title", "", "--alert-body", "x"], "--alert-title is empty"),
+            (.start, start + ["--alert-title", "x", "--alert-body", " \u{200B}"], "--alert-body is empty"),
+            (.end, token + ["--alert-title", "x", "--alert-body", "\n"], "--alert-body is empty"),
         ] as [(LiveActivityEvent, [String], String)] {
             let failure = #expect(throws: Failure.self) { try read(event, words) }
             #expect(failure?.kind == .wrongUse && failure?.message.contains(text) == true, "\(failure?.message ?? "")")
