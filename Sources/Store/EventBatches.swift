@@ -21,7 +21,7 @@ final class EventBatches: Sendable {
 
     private enum Turn: Sendable {
         case lead
-        case done(Result<EventAnswer, StoreError>)
+        case done(Result<EventOutcome, StoreError>)
     }
 
     private struct Waiting {
@@ -45,8 +45,8 @@ final class EventBatches: Sendable {
     /// - Throws: What the transaction failed with.
     func accept(
         _ entry: Entry,
-        _ run: ([Entry]) async -> [Result<EventAnswer, StoreError>]
-    ) async throws(StoreError) -> EventAnswer {
+        _ run: ([Entry]) async -> [Result<EventOutcome, StoreError>]
+    ) async throws(StoreError) -> EventOutcome {
         let turn = await withCheckedContinuation { continuation in
             let isLeader = state.withLock { state in
                 guard state.leaders >= Self.mostLeaders else {
@@ -66,8 +66,8 @@ final class EventBatches: Sendable {
 
     private func lead(
         _ entry: Entry,
-        _ run: ([Entry]) async -> [Result<EventAnswer, StoreError>]
-    ) async -> Result<EventAnswer, StoreError> {
+        _ run: ([Entry]) async -> [Result<EventOutcome, StoreError>]
+    ) async -> Result<EventOutcome, StoreError> {
         let others = state.withLock { state in
             let others = Array(state.waiting.prefix(Self.mostAtOnce - 1))
             state.waiting.removeFirst(others.count)

@@ -18,6 +18,9 @@ package struct MatchRecord: Sendable {
     package let pausedAt: Timestamp?
     /// `start.lead`, seconds; nil: its app's.
     package let startLead: Int64?
+    /// Of the newest event, which later ones are compared with.
+    package let lastSequence: Int64?
+    package let lastOccurredAt: Timestamp?
 }
 
 /// What a tenant says about a match.
@@ -73,7 +76,7 @@ package enum MatchPutAnswer: Sendable {
 extension MatchRecord {
     static let columns = """
         m.tenant_id, m.match_id, m.bundle, m.attributes_type, m.status, m.version, m.kickoff_at, m.topics, m.attributes,
-        m.start_alert, m.content_state, m.paused_at, m.start_lead
+        m.start_alert, m.content_state, m.paused_at, m.start_lead, m.last_sequence, m.last_occurred_at
         """
 
     init(_ row: PGRow) {
@@ -89,5 +92,7 @@ extension MatchRecord {
         contentState = row.json(10)
         pausedAt = row.optionalTime(11)
         startLead = row.optionalInt(12)
+        lastSequence = row.optionalInt(13)
+        lastOccurredAt = row.optionalTime(14)
     }
 }

@@ -22,6 +22,8 @@ package struct EventRecord: Sendable {
     package let sequence: Int64?
     package let occurredAt: Timestamp?
     package let receivedAt: Timestamp
+    /// What its answer warned of.
+    package let warnings: [String]
 }
 
 extension Store {
@@ -100,7 +102,7 @@ extension Store {
             match.tenant,
             by: deadline,
             """
-            SELECT event_id, kind, importance, status, version, sequence, occurred_at, received_at FROM events
+            SELECT event_id, kind, importance, status, version, sequence, occurred_at, received_at, warnings FROM events
             WHERE tenant_id = $1 AND match_id = $2
               AND ($3::timestamptz IS NULL OR (received_at, event_id) > ($3, $4::text))
             ORDER BY received_at, event_id LIMIT $5
@@ -143,5 +145,6 @@ extension EventRecord {
         sequence = row.optionalInt(5)
         occurredAt = row.optionalTime(6)
         receivedAt = row.time(7)
+        warnings = row.isNull(8) ? [] : row.textArray(8).compactMap(\.self)
     }
 }

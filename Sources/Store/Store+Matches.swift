@@ -67,6 +67,22 @@ extension Store {
         ).affectedRows == 1
     }
 
+    /// Forgets sequence and time of a match's newest event, for a feed that counts anew; nil if there is no such match.
+    package func resetOrder(
+        of key: MatchKey,
+        by deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> MatchRecord? {
+        try await tenant(
+            key.tenant,
+            by: deadline,
+            """
+            UPDATE matches AS m SET last_sequence = NULL, last_occurred_at = NULL, sequence_since = NULL, updated_at = now()
+            WHERE m.tenant_id = $1 AND m.match_id = $2 AND m.deleted_at IS NULL RETURNING \(MatchRecord.columns)
+            """,
+            key.parameters
+        ).first.map(MatchRecord.init)
+    }
+
     /// Pauses or resumes a match; nil if there is none.
     package func pauseMatch(
         _ key: MatchKey,
@@ -125,7 +141,7 @@ private struct MatchPut {
         ).first
         guard let found else { return .contentStateMissing }
         let old = MatchRecord(found)
-        let isDeleted = found.bool(13)
+        let isDeleted = found.bool(15)
         if isDeleted {
             guard draft.contentState != nil else { return .contentStateMissing }
             return .created(try await revive())
@@ -135,7 +151,7 @@ private struct MatchPut {
             guard old.type == draft.type else { return .fixed(field: "type") }
         }
         if let status = draft.status, status != old.status {
-            let hasEnded = found.bool(14)
+            let hasEnded = found.bool(16)
             let isCalledOff = old.status == .postponed || old.status == .abandoned
             // Played after all: what it ended on the phones stays so, and its versions go on.
             if hasEnded, isCalledOff, status == .scheduled { return .updated(try await revive()) }
@@ -196,10 +212,11 @@ private struct MatchPut {
     /// A version of its own, since the state is another one: a stamp belongs to one state.
     private static let reviveSQL = """
         UPDATE matches AS m SET bundle = $3, attributes_type = $4, kickoff_at = $5, topics = $6, attributes = $7,
-            start_alert = $8, start_lead = $11, content_state = coalesce($9, m.content_state), status = coalesce($10, 'scheduled'), updated_at = now(),
-            housekeep_at = \(housekeepAt), deleted_at = NULL, paused_at = NULL, version = m.version + 1,
-            accepted_at = now(), stale_after = NULL, relevance_score = NULL, aps_extra = NULL, alert = NULL,
-            alert_expires_at = NULL, last_sequence = NULL, last_occurred_at = NULL, end_requested_at = NULL,
+            start_alert = $8, start_lead = $11, content_state = coalesce($9, m.content_state),
+            status = coalesce($10, 'scheduled'), updated_at = now(), housekeep_at = \(housekeepAt), deleted_at = NULL,
+            paused_at = NULL, version = m.version + 1, accepted_at = now(), stale_after = NULL, relevance_score = NULL, aps_extra = NULL, alert = NULL,
+            alert_expires_at = NULL, state_digest = NULL, alert_digest = NULL, last_sequence = NULL,
+            last_occurred_at = NULL, sequence_since = NULL, end_requested_at = NULL,
             end_due_at = NULL, end_version = NULL, dismiss_after = NULL, resend_at = NULL, end_resends = 0
         WHERE m.tenant_id = $1 AND m.match_id = $2 RETURNING \(MatchRecord.columns)
         """

@@ -4,7 +4,7 @@ internal import PostgreSQL
 
 /// What an event would lead to: the match as the event's own transaction left it, which was then undone.
 package struct EventPreview: Sendable {
-    package let answer: EventAnswer
+    package let outcome: EventOutcome
     /// The match with the event, once for each environment.
     package let states: [MatchState]
     /// Of an `end`: the match when its hold is over; else empty.
@@ -48,7 +48,7 @@ extension Store {
         }
         let first = 3 + states.count + 1
         return EventPreview(
-            answer: results[2].first.map { EventAnswer($0) } ?? .matchNotFound,
+            outcome: results[2].first.map { EventOutcome($0) } ?? .matchNotFound,
             states: results[3..<3 + states.count].flatMap { $0.map { MatchState($0) } },
             ends: isEnd ? results[first..<first + states.count].flatMap { $0.map { MatchState($0) } } : [],
             targets: results[0].map(EventPreview.Target.init)

@@ -67,6 +67,10 @@ struct FeedEventTests {
             (#"{"id":"1","content_state":{},"sequence":1.5}"#, .invalidField, "sequence"),
             (#"{"id":"1","content_state":{},"sequence":"1"}"#, .invalidField, "sequence"),
             (#"{"id":"1","content_state":{},"sequence":99999999999999999999}"#, .invalidField, "sequence"),
+            (#"{"id":"1","content_state":{},"sequence":9223372036854775807}"#, .invalidField, "sequence"),
+            (#"{"id":"1","content_state":{},"sequence":4000000000000000001}"#, .invalidField, "sequence"),
+            (#"{"id":"1","content_state":{},"sequence":-1}"#, .invalidField, "sequence"),
+            (#"{"id":"1","kind":"end","sequence":9223372036854775807}"#, .invalidField, "sequence"),
             (#"{"id":"1","content_state":{},"occurred_at":"2026-07-19T21:46:03Z"}"#, .futureEvent, "occurred_at"),
             (#"{"id":"1","content_state":{},"occurred_at":"2026-07-19T20:47:04Z"}"#, .futureEvent, "occurred_at"),
             (#"{"id":"1","content_state":{},"occurred_at":1784493963}"#, .stampUnit, "occurred_at"),
@@ -129,34 +133,5 @@ struct FeedEventTests {
             #expect(problem?.code == .payloadTooLarge)
             #expect(problem?.excess == Problem.SizeExcess(size: 1_025, limit: 1_024, route: "alert"))
         }
-    }
-
-    @Test("later than the newest is taken, equal too; corrections and ends always")
-    func order() throws {
-        let id = try #require(EventID(validating: "1"))
-        let before = Timestamp(seconds: 99)
-        let last = Timestamp(seconds: 100)
-        func verdict(_ event: FeedEvent) -> EventOrder.Verdict {
-            EventOrder.verdict(event, lastSequence: 10, lastOccurredAt: last)
-        }
-        #expect(verdict(FeedEvent(id: id, sequence: 9)) == .superseded)
-        #expect(verdict(FeedEvent(id: id, sequence: 10)) == .take)
-        #expect(verdict(FeedEvent(id: id, sequence: 11, occurredAt: before)) == .take)
-        #expect(verdict(FeedEvent(id: id, occurredAt: before)) == .superseded)
-        #expect(verdict(FeedEvent(id: id, occurredAt: last)) == .take)
-        #expect(verdict(FeedEvent(id: id)) == .take)
-        #expect(verdict(FeedEvent(id: id, kind: .heartbeat, sequence: 9)) == .superseded)
-        #expect(verdict(FeedEvent(id: id, kind: .correction, sequence: 9)) == .take)
-        #expect(verdict(FeedEvent(id: id, kind: .end, sequence: 9)) == .take)
-    }
-
-    @Test("lines of a match are arranged before they are taken")
-    func arranged() throws {
-        let id = try #require(EventID(validating: "1"))
-        let bySequence = [3, 1, nil, 2].map { FeedEvent(id: id, sequence: $0) }
-        #expect(EventOrder.arranged(bySequence) == [1, 2, 3, 0])
-        let byTime = [5, 5, 1].map { FeedEvent(id: id, occurredAt: Timestamp(seconds: $0)) }
-        #expect(EventOrder.arranged(byTime) == [2, 0, 1])
-        #expect(EventOrder.arranged([FeedEvent(id: id), FeedEvent(id: id)]) == [0, 1])
     }
 }

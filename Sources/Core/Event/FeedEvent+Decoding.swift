@@ -38,7 +38,7 @@ extension FeedEvent {
             id: try reader.wrapped("id"),
             kind: kind,
             importance: try importance(reader, of: kind),
-            sequence: try reader.optionalInteger("sequence"),
+            sequence: try sequence(reader),
             occurredAt: try occurredAt(reader, now: now),
             contentState: contentState?.rawJSON,
             staleAfter: try reader.optionalInteger("stale_after", in: 1...86_400),
@@ -51,6 +51,15 @@ extension FeedEvent {
             event.alertExpiresAfter = alert.expiresAfter
         }
         return Decoded(event: event, contentState: contentState, match: match)
+    }
+
+    /// The bytes by which two bodies of one event's id are the same event: all members but `match`, each canonical. Posted
+    /// alone or in a line, in whichever order and spelling, an event stays the same; a member that is `null` is absent.
+    package static func canonical(_ json: JSONValue) -> [UInt8] {
+        guard case .object(let members) = json.content else { return json.canonical }
+        var bytes: [UInt8] = []
+        JSONValue.appendCanonical(members.filter { $0.name != "match" && !$0.value.isNull }, to: &bytes)
+        return bytes
     }
 
     private static func state(_ reader: ObjectReader, of kind: EventKind) throws(Problem) -> JSONValue? {
@@ -83,6 +92,21 @@ extension FeedEvent {
             }
             return .routine
         }
+    }
+
+    private static func sequence(_ reader: ObjectReader) throws(Problem) -> Int64? {
+        guard let sequence = try reader.optionalInteger("sequence") else { return nil }
+        guard EventOrder.sequences.contains(sequence) else {
+            let field = reader.place("sequence")
+            let (lowest, highest) = (EventOrder.sequences.lowerBound, EventOrder.sequences.upperBound)
+            throw Problem(
+                .invalidField,
+                "\(field) is \(sequence), not from \(lowest) to \(highest)",
+                field: field,
+                hint: "Count from 0 or 1, or send a time in milliseconds: a wrong one would make later events look old."
+            )
+        }
+        return sequence
     }
 
     private static func occurredAt(_ reader: ObjectReader, now: Timestamp) throws(Problem) -> Timestamp? {

@@ -49,7 +49,7 @@ package indirect enum JSONOutput: Sendable {
     }
 
     /// Only what must be escaped is (RFC 8259, 7).
-    private static func appendQuoted(_ text: String, to bytes: inout [UInt8]) {
+    static func appendQuoted(_ text: String, to bytes: inout [UInt8]) {
         let digits = Array("0123456789abcdef".utf8)
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {

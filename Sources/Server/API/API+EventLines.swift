@@ -37,7 +37,9 @@ extension API {
         guard !order.isEmpty else { return }
         let incoming = order.compactMap { entries[$0].incoming }
         let accepted = try await store.accept(incoming, tenant: call.tenant, by: call.deadline)
-        for (index, answer) in zip(order, accepted) { entries[index].verdict = EventVerdict(answer) }
+        for (index, (incoming, outcome)) in zip(order, zip(incoming, accepted)) {
+            entries[index].verdict = EventVerdict(outcome, of: incoming.event)
+        }
         if entries.contains(where: { $0.verdict?.isDue == true }) { wake() }
     }
 
@@ -97,7 +99,8 @@ private struct EventLine: AnsweredLine {
         if let problem = problem ?? verdict?.problem ?? refusal { return .object(names + problem.lineMembers) }
         var members = names + [("status", .string(verdict?.status)), ("version", .number(verdict?.version))]
         if verdict?.isReplayed == true { members.append(("replayed", true)) }
-        if verdict?.status == "ignored" { members.append(("reason", "match_ended")) }
+        members += verdict?.reason ?? []
+        let warnings = warnings + (verdict?.warnings ?? [])
         if !warnings.isEmpty { members.append(("warnings", .array(warnings.map { .string($0) }))) }
         return .object(members)
     }

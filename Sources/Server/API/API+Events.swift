@@ -21,14 +21,14 @@ extension API {
         let body = try EventBody(try call.json(), now: call.now)
         guard let context = try await context(of: match, call) else { throw Self.noSuchMatch }
         let (event, warnings) = try context.check(body.decoded, contracts: contracts)
-        let answer = try await store.accept(
+        let outcome = try await store.accept(
             event,
             bodyDigest: body.digest,
             match: match,
             tenant: call.tenant,
             by: call.deadline
         )
-        let verdict = EventVerdict(answer)
+        let verdict = EventVerdict(outcome, of: event)
         if verdict.isDue { wake() }
         if let problem = verdict.problem { throw problem }
         record(verdict, of: event, match: match, call)
@@ -55,62 +55,8 @@ extension API {
                 "importance": .string(event.importance.rawValue), "status": .string(event.status),
                 "version": .number(event.version), "sequence": .number(event.sequence),
                 "occurred_at": .time(event.occurredAt), "received_at": .time(event.receivedAt),
+                "warnings": .array(event.warnings.map { .string($0) }),
             ]
         }
-    }
-}
-
-/// What the store made of an event, in the API's words.
-struct EventVerdict: Sendable {
-    let status: String
-    let version: Int64?
-    let isReplayed: Bool
-    let problem: Problem?
-
-    init(_ answer: EventAnswer) {
-        switch answer {
-        case .accepted(let version, let replayed): self.init("accepted", version, replayed)
-        case .superseded(let version, let replayed): self.init("superseded", version, replayed)
-        case .ignored(let version, let replayed): self.init("ignored", version, replayed)
-        case .conflict:
-            self.init(
-                Problem(
-                    .eventConflict,
-                    "this id was used before with another body",
-                    field: "id",
-                    hint: "Give each event an id of its own, and the same body whenever it is sent again."
-                )
-            )
-        case .matchNotFound:
-            self.init(API.noSuchMatch)
-        }
-    }
-
-    private init(_ status: String, _ version: Int64, _ isReplayed: Bool) {
-        self.status = status
-        self.version = version
-        self.isReplayed = isReplayed
-        problem = nil
-    }
-
-    private init(_ problem: Problem) {
-        status = "refused"
-        version = nil
-        isReplayed = false
-        self.problem = problem
-    }
-
-    /// Whether the dispatcher has something to do.
-    var isDue: Bool { status == "accepted" && !isReplayed }
-
-    func response(match: MatchID, event: EventID, warnings: [String]) -> HTTPResponse {
-        var members: [(String, JSONOutput)] = [
-            ("status", .string(status)), ("match", .string(match.text)), ("event", .string(event.text)),
-            ("version", .number(version)), ("warnings", .array(warnings.map { .string($0) })),
-        ]
-        if status == "ignored" { members.append(("reason", "match_ended")) }
-        var response = HTTPResponse.json(status == "accepted" ? 202 : 200, .object(members))
-        if isReplayed { response.fields.set("idempotent-replayed", "true") }
-        return response
     }
 }

@@ -133,6 +133,15 @@ extension API {
         return try await show(match, status: 200, warnings: nil, call)
     }
 
+    /// Forgets which event is the newest: the next one is taken, whatever its sequence and time.
+    func resetOrder(_ call: Call) async throws -> HTTPResponse {
+        try call.noQuery()
+        guard let match = try await store.resetOrder(of: try call.match(), by: call.deadline) else {
+            throw Self.noSuchMatch
+        }
+        return try await show(match, status: 200, warnings: nil, call)
+    }
+
     static let noSuchMatch = Problem(.notFound, "there is no such match", field: "match")
 
     private func show(
@@ -243,6 +252,7 @@ extension MatchRecord {
         var members: [(String, JSONOutput)] = [
             ("match", .string(key.match.text)), ("bundle", .string(bundle.text)), ("type", .string(type.text)),
             ("status", .string(status.rawValue)), ("version", .number(version)), ("kickoff_at", .time(kickoffAt)),
+            ("last_sequence", .number(lastSequence)), ("last_occurred_at", .time(lastOccurredAt)),
             ("topics", .array(topics.map { .string($0) })), ("paused", .bool(pausedAt != nil)),
         ]
         if let attributes { members.append(("attributes", .raw(attributes))) }

@@ -18,15 +18,15 @@ extension API {
             tenant: call.tenant,
             by: call.deadline
         )
-        let verdict = EventVerdict(preview.answer)
+        let verdict = EventVerdict(preview.outcome, of: event)
         if let problem = verdict.problem { throw problem }
         let pushes = verdict.isDue ? PushPreview.all(preview) : []
         var members: [(String, JSONOutput)] = [
             ("match", .string(match.text)), ("event", .string(event.id.text)), ("status", .string(verdict.status)),
             ("version", .number(verdict.version)), ("replayed", .bool(verdict.isReplayed)),
         ]
-        if verdict.status == "ignored" { members.append(("reason", "match_ended")) }
-        members.append(("warnings", .array(warnings.map { .string($0) })))
+        members += verdict.reason
+        members.append(("warnings", .array((warnings + verdict.warnings).map { .string($0) })))
         members.append(("pushes", .array(pushes.map(\.json))))
         return .json(200, .object(members))
     }

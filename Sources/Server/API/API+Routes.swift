@@ -66,6 +66,9 @@ extension API {
         Route("DELETE /v1/matches/{match}/end", .tenant([.admin, .feed])) { api, call in
             try await api.withdrawEnd(call)
         },
+        Route("DELETE /v1/matches/{match}/order", .tenant([.admin, .feed])) { api, call in
+            try await api.resetOrder(call)
+        },
         Route("GET /v1/matches/{match}/channel", .tenant([.admin, .app, .read])) { api, call in
             try await api.showChannel(call)
         },

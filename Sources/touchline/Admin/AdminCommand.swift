@@ -55,7 +55,7 @@ enum AdminCommand {
         details: String = "",
         example: String,
         examples: [Command.Example] = [],
-        remark: @escaping @Sendable (APIClient.Answer) -> String? = { _ in nil },
+        remark: @escaping @Sendable (APIClient.Answer) throws(Failure) -> String? = { _ throws(Failure) in nil },
         call: @escaping @Sendable (Invocation) throws(Failure) -> Call
     ) -> Command {
         Command(
@@ -70,7 +70,8 @@ enum AdminCommand {
             let call = try call(invocation)
             let answer = try await APIOptions.client(invocation).send(call.method, call.path, call.body)
             try AnswerView(invocation).object(answer)
-            if !invocation.isOn("--json"), let text = remark(answer) { Terminal.complain(text) }
+            // What it throws says that the call was answered, and that nothing came of it.
+            if let text = try remark(answer), !invocation.isOn("--json") { Terminal.complain(text) }
         }
     }
 

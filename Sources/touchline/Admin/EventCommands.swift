@@ -10,7 +10,8 @@ extension Command {
             options: EventOptions.all,
             details: """
                 The event is made of the options, or stands in a file as the API takes it; options replace what the file \
-                says. It is sent again as it is, without harm, when the answer was lost.
+                says. It is sent again as it is, without harm, when the answer was lost. The exit code is 1 where nothing is sent for \
+                it: it happened before the newest event, or the match has ended.
                 """,
             example: #"touchline event send final --id 21 --importance key --content-state '{"home":1,"away":0}'"#,
             examples: [.init("The whole event from a file", "touchline event send final --file goal.json --id 22")],

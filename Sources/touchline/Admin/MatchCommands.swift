@@ -146,6 +146,16 @@ extension Command {
             example: "touchline match withdraw-end final"
         ) { invocation in .init(method: "DELETE", path: AdminCommand.path("matches", invocation.words[0], "end")) },
         AdminCommand.one(
+            "match reset-order",
+            "let a match's next event be taken, whatever its sequence and time",
+            arguments: [match],
+            details: """
+                For a feed that counts its sequence anew: its events are superseded until they pass the highest one of before. A \
+                feed that sends occurred_at beside the sequence needs none of this.
+                """,
+            example: "touchline match reset-order final"
+        ) { invocation in .init(method: "DELETE", path: AdminCommand.path("matches", invocation.words[0], "order")) },
+        AdminCommand.one(
             "match delete",
             "delete a match, its phones and, after the app's linger, its channels",
             arguments: [match],

@@ -167,7 +167,7 @@ extension HandPush {
         case (nil, nil): return nil
         case (let title?, let body?):
             for (option, text) in [("--alert-title", title), ("--alert-body", body)] where !EventAlert.isVisible(text) {
-                throw Failure(.wrongUse, "\(option) is empty: iOS shows nothing for such an alert, and a start is used up")
+                throw Failure(.wrongUse, "\(option) is empty: iOS shows nothing then, and a start is used up")
             }
             let alert: JSONOutput = ["title": .string(title), "body": .string(body), "sound": "default"]
             return RawJSON(text: alert.text)

@@ -260,7 +260,7 @@ struct EngineFixture: Sendable {
             tenant: key.tenant,
             endHold: endHold,
             by: Self.soon
-        )
+        ).answer
     }
 
     /// Phone `number` has got the token of number `other`.

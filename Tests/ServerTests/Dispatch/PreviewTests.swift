@@ -37,8 +37,8 @@ struct PreviewTests {
     private func preview(_ event: FeedEvent, _ engine: EngineFixture) async throws -> [PushPreview] {
         let incoming = IncomingEvent(match: engine.key.match, event: event, bodyDigest: [7])
         let preview = try await engine.store.preview(incoming, tenant: engine.key.tenant, by: EngineFixture.soon)
-        guard case .accepted = preview.answer else {
-            Issue.record("not accepted: \(preview.answer)")
+        guard case .accepted = preview.outcome.answer else {
+            Issue.record("not accepted: \(preview.outcome.answer)")
             return []
         }
         return PushPreview.all(preview)

@@ -51,7 +51,7 @@ struct EventBatchTests {
                         match: MatchID(unchecked: "no-such-match"),
                         tenant: match.tenant,
                         by: SendingFixture.soon
-                    )
+                    ).answer
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }

@@ -75,7 +75,7 @@ struct SendingFixture {
             match: match,
             tenant: tenant,
             by: deadline
-        )
+        ).answer
     }
 
     func registration(
