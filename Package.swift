@@ -103,8 +103,8 @@ let package = Package(
             ],
             path: "loadtest",
             exclude: [
-                "README.md", "RESULTS.md", "allocations.c", "allocations.py", "cluster.py", "flood.py", "live.py",
-                "oddpeer.py", "peers.py", "processes.py", "sweep.py",
+                "README.md", "RESULTS.md", "allocations.c", "allocations.py", "clocks.py", "cluster.py", "flood.py",
+                "live.py", "oddpeer.py", "outages.py", "peers.py", "processes.py", "stage.py", "sweep.py",
             ],
             resources: [.embedInCode("scenarios")],
             swiftSettings: common

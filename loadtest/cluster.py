@@ -21,7 +21,8 @@ def binary(name):
 class Cluster:
     """A server of its own on a unix socket and a free port, its files in a temporary folder."""
 
-    def __init__(self, port=0, settings=(), base=None):
+    def __init__(self, port=0, settings=(), base=None, clock=None):
+        self.clock = clock
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tl-pg-"))
         self.folder.chmod(0o755)
         self.data = self.folder / "data"
@@ -53,17 +54,19 @@ class Cluster:
     def url(self):
         return f"postgres://touchline@127.0.0.1:{self.port}/touchline"
 
-    def run(self, program, *arguments):
+    def run(self, program, *arguments, environment=None):
         return subprocess.run(
             [binary(program), *map(str, arguments)],
             check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/", **self.identity(),
+            env={**os.environ, **(environment or {})},
         ).stdout
 
     def identity(self):
         return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
 
     def start(self):
-        self.run("pg_ctl", "-D", self.data, "-w", "-t", "60", "-l", self.folder / "log", "start")
+        environment = self.clock.environment if self.clock else None
+        self.run("pg_ctl", "-D", self.data, "-w", "-t", "60", "-l", self.folder / "log", "start", environment=environment)
 
     def stop(self, mode="fast"):
         self.run("pg_ctl", "-D", self.data, "-w", "-t", "60", "-m", mode, "stop")
@@ -114,6 +117,33 @@ class Cluster:
             self.stop("immediate")
         except (subprocess.CalledProcessError, FileNotFoundError):
             pass
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Clock:
+    """What a server takes for the time: this machine's, and so many seconds more. Debian's package is `faketime`."""
+
+    def __init__(self, seconds=0):
+        library = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+        if not library:
+            raise SystemExit("this needs libfaketime: apt-get install faketime")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tl-clock-"))
+        self.folder.chmod(0o755)
+        self.file = self.folder / "offset"
+        self.environment = {
+            "LD_PRELOAD": str(library), "FAKETIME_TIMESTAMP_FILE": str(self.file), "FAKETIME_NO_CACHE": "1",
+            # What measures how long something takes goes on evenly, as it does when a clock is set.
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1",
+        }
+        self.set(seconds)
+
+    def set(self, seconds):
+        new = self.folder / "new"
+        new.write_text(f"{seconds:+d}\n")
+        new.chmod(0o644)
+        new.rename(self.file)
+
+    def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -23,6 +23,7 @@ import tempfile
 import time
 import urllib.parse
 
+NAME = pathlib.Path(sys.argv[0]).name  # of the script that uses this one
 BATCH = 5_000  # registrations a request, the same for every size, so that it weighs alike in the peak memory
 
 
@@ -34,7 +35,7 @@ def wait_for(what, check, seconds=60.0, step=0.01):
         if value:
             return value
         time.sleep(step)
-    sys.exit(f"sweep.py: {what}: not within {seconds:g} s")
+    sys.exit(f"{NAME}: {what}: not within {seconds:g} s")
 
 
 class Process:
@@ -55,7 +56,7 @@ class Process:
     def ready(self):
         def check():
             if self.process.poll() is not None:
-                sys.exit(f"sweep.py: {self.name} ended with {self.process.returncode}: see {self.log.name}")
+                sys.exit(f"{NAME}: {self.name} ended with {self.process.returncode}: see {self.log.name}")
             try:
                 return json.loads(self.ready_file.read_text())
             except (FileNotFoundError, json.JSONDecodeError):
@@ -107,7 +108,7 @@ class Client:
             self.connection.close()
             raise
         if answer.status >= 400:
-            raise SystemExit(f"sweep.py: {method} {path}: {answer.status} {text.decode(errors='replace')}")
+            raise SystemExit(f"{NAME}: {method} {path}: {answer.status} {text.decode(errors='replace')}")
         return text
 
     def json(self, method, path, body=None):
