@@ -1,7 +1,8 @@
 package import EventLoop
 internal import Glibc
 
-/// Connects a TCP socket on a loop: resolves the name anew, then tries its addresses in order.
+/// Connects a TCP socket on a loop: resolves the name anew, then tries its addresses, the next beside the last where that
+/// takes long; ``AddressRace`` says when.
 package enum Connector {
     /// Finds a host's addresses, in the order in which they are tried.
     package typealias Lookup =
@@ -13,8 +14,8 @@ package enum Connector {
     /// - Parameters:
     ///   - host: A name or a literal address; never answered from a cache of ours.
     ///   - port: 1 to 65535.
-    ///   - loop: Waits for the socket.
-    ///   - deadline: For lookup and connect; each address gets an equal share of what is left.
+    ///   - loop: Waits for the sockets.
+    ///   - deadline: For lookup and connect.
     ///   - lookup: Finds the addresses.
     /// - Returns: A connected, non-blocking descriptor, the caller's to close.
     /// - Throws: ``HTTP2Error/cannotConnect(_:)`` with the last address's reason.
@@ -31,17 +32,14 @@ package enum Connector {
         } catch {
             throw .cannotConnect("\(error)")
         }
-        var reason = "no address"
-        for (index, address) in addresses.enumerated() {
-            let left = ContinuousClock.now.duration(to: deadline)
-            let share = ContinuousClock.now + left / (addresses.count - index)
-            switch await connect(to: address, on: loop, by: share) {
-            case .success(let descriptor): return descriptor
-            case .failure(let failure): reason = "\(address): \(failure.reason)"
-            }
-            if ContinuousClock.now >= deadline || Task.isCancelled { break }
+        if Task.isCancelled { throw .cannotConnect("cancelled") }
+        let result = await withCheckedContinuation { continuation in
+            Attempts(AddressRace.interleaved(addresses), on: loop, continuation).begin(by: deadline)
         }
-        throw .cannotConnect(reason)
+        switch result {
+        case .success(let descriptor): return descriptor
+        case .failure(let failure): throw .cannotConnect(failure.reason)
+        }
     }
 
     /// Closes a descriptor that nobody wants any more.
@@ -52,67 +50,99 @@ package enum Connector {
 
         init(_ reason: String) { self.reason = reason }
 
-        init(code: Int32) { reason = String(cString: strerror(code)) }
+        init(_ address: SocketAddress, code: Int32) { reason = "\(address): \(String(cString: strerror(code)))" }
     }
 
-    private static func connect(
-        to address: SocketAddress,
-        on loop: EventLoop,
-        by deadline: ContinuousClock.Instant
-    ) async -> Result<Int32, Failure> {
-        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = socket(address.family, type, 0)
-        guard descriptor >= 0 else { return .failure(Failure(code: errno)) }
-        let started = address.withSockAddr { Glibc.connect(descriptor, $0, $1) }
-        if started == 0 { return .success(descriptor) }
-        guard errno == EINPROGRESS else {
-            let code = errno
-            close(descriptor)
-            return .failure(Failure(code: code))
-        }
-        let failure: Failure? = await withCheckedContinuation { continuation in
-            let attempt = Attempt(continuation, loop: loop)
-            attempt.start(descriptor, by: deadline)
-        }
-        guard let failure else { return .success(descriptor) }
-        close(descriptor)
-        return .failure(failure)
-    }
-
-    /// Waits for one socket: writable or failed, or out of time; whichever comes first.
-    private final class Attempt {
-        private var continuation: CheckedContinuation<Failure?, Never>?
+    /// The sockets that are being connected. Their watches and the timers hold it until one of them is writable, all have
+    /// failed, or the time is up.
+    private final class Attempts {
+        private let addresses: [SocketAddress]
         private let loop: EventLoop
-        private var watch: Watch?
-        private var timer: TimerID?
+        private var continuation: CheckedContinuation<Result<Int32, Failure>, Never>?
+        private var race: AddressRace
+        private var sockets: [Int: (descriptor: Int32, watch: Watch)] = [:]
+        private var nextStart: TimerID?
+        private var timeUp: TimerID?
+        private var failure = Failure("no address")
 
-        init(_ continuation: CheckedContinuation<Failure?, Never>, loop: EventLoop) {
-            self.continuation = continuation
+        init(
+            _ addresses: [SocketAddress],
+            on loop: EventLoop,
+            _ continuation: CheckedContinuation<Result<Int32, Failure>, Never>
+        ) {
+            self.addresses = addresses
             self.loop = loop
+            self.continuation = continuation
+            race = AddressRace(count: addresses.count)
         }
 
-        /// The watch and the timer hold us until one of them fires.
-        func start(_ descriptor: Int32, by deadline: ContinuousClock.Instant) {
-            timer = loop.schedule(at: deadline) { self.finish(Failure("no connection in time")) }
+        func begin(by deadline: ContinuousClock.Instant) {
+            timeUp = loop.schedule(at: deadline) {
+                let silent = self.sockets.keys.sorted().map { "\(self.addresses[$0])" }
+                self.finish(.failure(Failure("\(silent.joined(separator: ", ")): no connection in time")))
+            }
+            startDue()
+        }
+
+        private func startDue() {
+            if let nextStart { loop.cancel(nextStart) }
+            nextStart = nil
+            while continuation != nil, let index = race.start(now: .now) { start(index) }
+            guard continuation != nil else { return }
+            if race.isLost { return finish(.failure(failure)) }
+            nextStart = race.nextStart.map { instant in loop.schedule(at: instant) { self.startDue() } }
+        }
+
+        private func start(_ index: Int) {
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+            let descriptor = socket(addresses[index].family, type, 0)
+            guard descriptor >= 0 else { return failed(index, code: errno) }
+            if addresses[index].withSockAddr({ Glibc.connect(descriptor, $0, $1) }) == 0 {
+                return finish(.success(descriptor))
+            }
+            let code = errno
+            guard code == EINPROGRESS else {
+                close(descriptor)
+                return failed(index, code: code)
+            }
             do throws(EventLoopError) {
-                watch = try loop.watch(descriptor, for: .write) { _ in
-                    var code: Int32 = 0
-                    var length = socklen_t(MemoryLayout<Int32>.size)
-                    getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
-                    self.finish(code == 0 ? nil : Failure(code: code))
-                }
+                let watch = try loop.watch(descriptor, for: .write) { _ in self.ended(index) }
+                sockets[index] = (descriptor, watch)
             } catch {
-                finish(Failure("\(error)"))
+                close(descriptor)
+                failure = Failure("\(error)")
+                race.failed()
             }
         }
 
-        private func finish(_ failure: Failure?) {
-            if let timer { loop.cancel(timer) }
-            timer = nil
-            // Its handler holds us.
-            if let watch { loop.unwatch(watch) }
-            watch = nil
-            continuation?.resume(returning: failure)
+        private func failed(_ index: Int, code: Int32) {
+            failure = Failure(addresses[index], code: code)
+            race.failed()
+        }
+
+        /// The socket is connected, or has failed.
+        private func ended(_ index: Int) {
+            guard let (descriptor, watch) = sockets.removeValue(forKey: index) else { return }
+            loop.unwatch(watch)
+            var code: Int32 = 0
+            var length = socklen_t(MemoryLayout<Int32>.size)
+            getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+            if code == 0 { return finish(.success(descriptor)) }
+            close(descriptor)
+            failed(index, code: code)
+            startDue()
+        }
+
+        private func finish(_ result: Result<Int32, Failure>) {
+            for timer in [nextStart, timeUp] { if let timer { loop.cancel(timer) } }
+            nextStart = nil
+            timeUp = nil
+            for (descriptor, watch) in sockets.values {
+                loop.unwatch(watch)
+                close(descriptor)
+            }
+            sockets = [:]
+            continuation?.resume(returning: result)
             continuation = nil
         }
     }
