@@ -5,13 +5,14 @@
 ///
 /// - Routine pushes share one limit. Where it is reached, lanes are let in by turns, one batch each; and a lane of which
 ///   nothing waits is let in whatever the others have queued, so that a small tenant never stands behind a large one.
-/// - Urgent pushes, and those to channels apart from them, have a limit of their own for each lane, beyond the routine one.
+/// - Urgent pushes have a limit of their own for each lane, beyond the routine one; so have those to channels, and those that
+///   must not be sent twice.
 /// - A batch that is larger than its limit comes in when nothing of its kind waits.
 struct Admission {
     struct Limits: Equatable, Sendable {
         /// Routine pushes of all lanes.
         var routine: Int
-        /// Urgent pushes of one lane; as many again for those to channels.
+        /// Urgent pushes of one lane; as many again for those to channels, and for those that must not be sent twice.
         var urgentPerLane: Int
     }
 
@@ -119,7 +120,7 @@ struct Admission {
     private func hasRoom(for count: Int, _ rank: PushRank, in state: LaneState) -> Bool {
         if state.inside[rank] == 0 { return true }
         return switch rank {
-        case .channel, .urgent: state.inside[rank] + count <= limits.urgentPerLane
+        case .channel, .once, .urgent: state.inside[rank] + count <= limits.urgentPerLane
         case .routine: routineInside + count <= limits.routine
         }
     }

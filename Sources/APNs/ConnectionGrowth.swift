@@ -1,14 +1,17 @@
 /// Decides how many connections a lane has: one more while pushes wait that none of the others can take, fewer when they
-/// have been idle.
+/// have been idle. ``ReconnectRest`` says how long it waits after connections that yielded little.
 struct ConnectionGrowth: Sendable {
     /// What the lane knows when it asks.
     struct Facts {
-        /// Pushes that wait for a stream.
+        /// Pushes that wait for a stream, or that will when a connection in doubt is given up.
         var waiting = 0
-        /// Connections that are neither draining nor being opened.
+        /// Connections that are neither draining, nor in doubt, nor being opened.
         var ready = 0
         /// Being opened, or waiting for the answer to their first request.
         var unproven = 0
+        /// Connections that may be of no use any more: others stand in for them, and they count only so far that there are
+        /// never twice as many as the limit.
+        var inDoubt = 0
         /// Pushes under way.
         var inFlight = 0
         /// The first of those that wait is urgent and goes to a channel.
@@ -22,13 +25,12 @@ struct ConnectionGrowth: Sendable {
     }
 
     let limit: Int
-    private var backOff: BackOff
-    private var notBefore: ContinuousClock.Instant?
+    private(set) var rest: ReconnectRest
 
-    init(limit: Int, backOff: BackOff) {
+    init(limit: Int, rest: ReconnectRest) {
         precondition(limit > 0, "a lane of \(limit) connections")
         self.limit = limit
-        self.backOff = backOff
+        self.rest = rest
     }
 
     /// Asked when pushes wait and no connection can take one.
@@ -37,30 +39,38 @@ struct ConnectionGrowth: Sendable {
     /// not as many as it may, and still has eight after three handshakes. What waits is worth a connection where it is
     /// more than a quarter of what is under way: less is gone before a handshake is, unless all of that is on connections
     /// that drain. An urgent push may have one more than the limit, since it finds each of the others full or unwell.
-    func decide(_ facts: Facts, now: ContinuousClock.Instant) -> Action {
+    ///
+    /// - Parameters:
+    ///   - facts: What the lane knows.
+    ///   - now: The clock.
+    ///   - random: Uniform in 0 ..< 1.
+    /// - Returns: Whether the lane opens one now; that counts as done.
+    mutating func decide(_ facts: Facts, now: ContinuousClock.Instant, random: Double) -> Action {
         let isWorthIt = facts.isUrgent || facts.ready == 0 || facts.waiting * 4 > facts.inFlight
+        let useful = facts.ready + facts.unproven
         guard facts.waiting > 0, isWorthIt, facts.unproven < max(1, facts.ready),
-            facts.ready + facts.unproven < limit + (facts.isUrgent ? 1 : 0)
+            useful < limit + (facts.isUrgent ? 1 : 0), useful + facts.inDoubt < 2 * limit + 1
         else { return .none }
-        if let notBefore, now < notBefore { return .askAgain(at: notBefore) }
+        if let notBefore = rest.notBefore, now < notBefore { return .askAgain(at: notBefore) }
+        rest.opening(now: now, random: random)
         return .open
     }
 
-    /// No connection came about, or one ended before its first answer: the next waits longer.
-    mutating func failed(now: ContinuousClock.Instant, random: Double) {
-        notBefore = now + backOff.failed(random: random)
+    /// See ``ReconnectRest/ended(_:began:now:random:)``.
+    mutating func ended(
+        _ yield: ReconnectRest.Yield,
+        began: ContinuousClock.Instant,
+        now: ContinuousClock.Instant,
+        random: Double
+    ) {
+        rest.ended(yield, began: began, now: now, random: random)
     }
 
-    /// A connection ended soon after it had answered: the next waits a moment, which does not grow.
-    mutating func rest(until instant: ContinuousClock.Instant) {
-        notBefore = max(notBefore ?? instant, instant)
-    }
+    /// The peer asked for quiet.
+    mutating func calm(now: ContinuousClock.Instant, random: Double) { rest.calm(now: now, random: random) }
 
-    /// A connection answered a request.
-    mutating func succeeded() {
-        backOff.succeeded()
-        notBefore = nil
-    }
+    /// A connection has shown that it is worth its handshake.
+    mutating func yielded() { rest.yielded() }
 
     /// Whether an idle connection is one too many.
     ///

@@ -6,30 +6,39 @@ extension Lane {
     /// Called when pushes wait that no connection can take.
     func grow(now: ContinuousClock.Instant) {
         guard !isClosing else { return }
-        let usable = connections.filter { !$0.connection.isDraining }
-        // One that does not answer its first request holds up the next for a while only.
-        let patience = configuration.firstAnswerPatience
-        let hopeful = usable.filter { !$0.isProven && now - $0.openedAt < patience }
-        let unproven = hopeful.count
-        if let oldest = hopeful.first { wake(at: oldest.openedAt + patience) }
-        let facts = ConnectionGrowth.Facts(
+        var facts = ConnectionGrowth.Facts(
             waiting: queue.count,
-            ready: usable.count - unproven,
-            unproven: unproven + connecting,
+            unproven: connecting,
             inFlight: inFlight,
             isUrgent: queue.firstRank == .channel
         )
-        switch growth.decide(facts, now: now) {
+        var atStake = 0
+        for entry in connections where !entry.connection.isDraining {
+            switch standing(of: entry, now: now) {
+            case .good: facts.ready += 1
+            case .hopeful: facts.unproven += 1
+            case .inDoubt:
+                facts.inDoubt += 1
+                atStake += entry.connection.openStreams
+            }
+        }
+        facts.waiting = max(facts.waiting, atStake)
+        switch growth.decide(facts, now: now, random: .random(in: 0..<1)) {
         case .none: break
         case .open:
             connecting += 1
+            connectingSince = now
             hooks.connect()
         case .askAgain(let instant): wake(at: instant)
         }
     }
 
     /// Begins the handshake on a connected descriptor.
-    func adopt(_ descriptor: Int32) {
+    ///
+    /// - Parameters:
+    ///   - descriptor: Ours from here on.
+    ///   - began: When its address was looked up.
+    func adopt(_ descriptor: Int32, began: ContinuousClock.Instant) {
         connecting -= 1
         let now = ContinuousClock.now
         // Both are set before a handler is called.
@@ -42,9 +51,11 @@ extension Lane {
             },
             room: { [weak self] in self?.dispatch() },
             draining: { [weak self] debug in
-                entry?.drains()
-                self?.draining(debug)
+                guard let self, let entry else { return }
+                entry.drains()
+                draining(entry, debug)
             },
+            inDoubt: { [weak self] in self?.lookAfter() },
             closed: { [weak self] error in
                 guard let self, let closed = entry else { return }
                 // The handlers hold the entry, which holds the connection, which held the handlers.
@@ -52,6 +63,8 @@ extension Lane {
                 self.closed(closed, error)
             }
         )
+        var settings = configuration.connection
+        settings.startsSlowly = configuration.startsSlowly && !growth.rest.isTrusted
         do throws(HTTP2Error) {
             // The socket is open; whether TLS and HTTP/2 come about is told through the handlers.
             let connection = try HTTP2ClientConnection(
@@ -60,34 +73,38 @@ extension Lane {
                 serverName: configuration.endpoints[key.environment, key.role].host,
                 loop: loop,
                 by: now + configuration.connectTimeout,
-                configuration: configuration.connection,
+                configuration: settings,
                 handlers: handlers
             )
-            let adopted = LaneConnection(connection, now: now)
+            let health = ConnectionHealth(patience: configuration.unansweredPatience)
+            let adopted = LaneConnection(connection, health: health, began: began, now: now)
             entry = adopted
             connections.append(adopted)
             counters.connectionsOpened.add(1)
             counters.connections.add(1)
             if isClosing { connection.close() }
         } catch {
-            failed(error, .tls)
+            failed(error, .tls, began: began)
         }
     }
 
-    func connectFailed(_ error: HTTP2Error) {
+    func connectFailed(_ error: HTTP2Error, began: ContinuousClock.Instant) {
         connecting -= 1
-        failed(error, .unreachable)
+        failed(error, .unreachable, began: began)
     }
 
-    private func failed(_ error: HTTP2Error, _ cause: ConnectionEnd) {
+    private func failed(_ error: HTTP2Error, _ cause: ConnectionEnd, began: ContinuousClock.Instant) {
         hooks.connectionFailed(error.description)
         counters.connectionsClosed.add(1, cause)
         logEnd(cause, error, nil)
-        growth.failed(now: .now, random: .random(in: 0..<1))
+        growth.ended(.little, began: began, now: .now, random: .random(in: 0..<1))
         dispatch()
     }
 
-    private func draining(_ debug: String) {
+    private func draining(_ entry: LaneConnection, _ debug: String) {
+        if entry.connection.goAwayCode == HTTP2ErrorCode.enhanceYourCalm {
+            growth.calm(now: .now, random: .random(in: 0..<1))
+        }
         if !debug.isEmpty {
             // JSON, a sentence or nothing; it comes from outside, and goes into somebody's log.
             let printable = debug.unicodeScalars.filter { $0.isASCII && $0.value >= 0x20 && $0.value != 0x7F }
@@ -102,11 +119,16 @@ extension Lane {
         counters.connectionsClosed.add(1, entry.endReason)
         if !isClosing { logEnd(entry.endReason, error, entry) }
         if let error, !isClosing { hooks.connectionFailed(error.description) }
-        if !entry.isProven, entry.endReason != .idle, entry.endReason != .age {
-            growth.failed(now: .now, random: .random(in: 0..<1))
-        } else if .now - entry.openedAt < .seconds(1) {
-            // A peer that ends young connections is not asked again at once.
-            growth.rest(until: .now + configuration.firstReconnect * .random(in: 0.2..<0.4))
+        switch entry.endReason {
+        case .idle, .age, .streamIDs, .closing: break
+        case .unreachable, .tls, .goAway, .reset, .silence, .unanswered, .protocolError, .providerToken, .replaced:
+            let now = ContinuousClock.now
+            growth.ended(
+                ReconnectRest.Yield(taken: entry.taken, life: now - entry.openedAt),
+                began: entry.began,
+                now: now,
+                random: .random(in: 0..<1)
+            )
         }
         scheduleDispatch()
     }

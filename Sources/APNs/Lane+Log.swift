@@ -35,7 +35,7 @@ extension Lane {
             return [
                 "cause": cause.rawValue, "host": "\(endpoint.host):\(endpoint.port)",
                 "environment": key.environment.rawValue, "lane": "\(key.role)", "reason": error?.description,
-                "age_s": age, "waiting": queue.count,
+                "age_s": age, "taken": entry?.taken, "waiting": queue.count,
             ]
         }
         guard entry != nil else { return log.warning("no connection to APNs came about", fields()) }

@@ -9,10 +9,12 @@ extension Lane {
         inFlight -= 1
         counters.inFlight.add(-1)
         if entry.connection.openStreams == 0 { entry.idleSince = now }
+        if end == .answered || response.status == 200 { entry.health.answered() }
         // APNs has it, however the rest of the answer ends.
         if response.status == 200 {
             counters.answerTimes.record(flight.writtenAt.duration(to: now))
             proven(entry)
+            took(entry)
             let uniqueID = response.fields.isEmpty ? nil : response.fields["apns-unique-id"]
             return accept(flight.push, uniqueID: uniqueID, now: now)
         }
@@ -23,16 +25,24 @@ extension Lane {
         case .notProcessed:
             let isDraining = entry.connection.isDraining
             if !isDraining {
-                pause(entry)
-            } else if entry.isProven {
+                refused(entry, now: now)
+            } else if entry.taken > 0 {
                 // A peer that takes some and then goes away gets ahead: the deadline is budget enough.
                 flight.push.attempts -= 1
             }
             resend(flight.push, isDraining ? .goAway : .refusedStream)
         case .notSent: resend(flight.push, .notSent)
-        case .reset(let code): doubt(flight.push, .reset, "stream reset, code \(code)")
+        case .reset(let code):
+            doubt(flight.push, .reset, "stream reset, code \(code)")
+            wasReset(entry, code: code, now: now)
         case .lost: doubt(flight.push, .connectionLost, "connection lost")
-        case .deadlinePassed: doubt(flight.push, .deadline, "no answer within the deadline")
+        case .deadlinePassed(let isWhole):
+            if isWhole {
+                doubt(flight.push, .deadline, "no answer within the deadline")
+            } else {
+                giveUp(flight.push, .deadline)
+            }
+            metDeadline(entry, writtenAt: flight.writtenAt, now: now)
         }
     }
 
@@ -59,6 +69,7 @@ extension Lane {
         case .tooManyProviderTokenUpdates:
             // The token is kept, the connection replaced.
             entry.retire(.providerToken)
+            growth.calm(now: now, random: .random(in: 0..<1))
             if let token { askForToken(refused: (token, .tooManyUpdates)) }
             resend(push, .tokenUpdates, orElse: (outcome, answer.reason))
         case .later(_, let reason) where reason.replacesConnection,
@@ -71,6 +82,7 @@ extension Lane {
             push.hasRetriedTopic = true
             resend(push, .topic, orElse: (outcome, answer.reason))
         default:
+            took(entry)
             if case .configuration("InvalidProviderToken") = outcome { complainOfClock(date: date) }
             refuse(push, outcome, answer.reason)
         }
@@ -82,15 +94,12 @@ extension Lane {
 
     private func proven(_ entry: LaneConnection) {
         entry.refusals = 0
-        guard !entry.isProven else { return }
         entry.isProven = true
-        growth.succeeded()
     }
 
-    /// After a refused stream the lane's other connections go first, for longer each time.
-    private func pause(_ entry: LaneConnection) {
-        entry.refusals += 1
-        let pause = Duration.milliseconds(25) * (1 << min(entry.refusals, 6))
-        entry.pausedUntil = .now + pause
+    /// APNs has taken a push up, whatever it thought of it.
+    private func took(_ entry: LaneConnection) {
+        entry.taken += 1
+        if entry.taken == ReconnectRest.plenty { growth.yielded() }
     }
 }

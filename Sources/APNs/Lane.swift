@@ -4,7 +4,8 @@ internal import HTTP2
 
 /// What a lane asks of its shard.
 struct LaneHooks {
-    /// Resolve, connect, and hand the descriptor to ``Lane/adopt(_:)`` or the failure to ``Lane/connectFailed()``.
+    /// Resolve, connect, and hand the descriptor to ``Lane/adopt(_:began:)`` or the failure to
+    /// ``Lane/connectFailed(_:began:)``.
     let connect: () -> Void
     /// Ask the source, and hand the answer to ``Lane/tokenArrived(_:)``; tell it first which token was refused, and how.
     let fetchToken: (_ refused: (token: String, as: ProviderTokenRefusal)?) -> Void
@@ -29,8 +30,9 @@ final class Lane {
 
     var queue = PushQueue()
     var connections: [LaneConnection] = []
-    /// Connections whose socket is being opened.
+    /// Connections whose socket is being opened, and since when the youngest is.
     var connecting = 0
+    var connectingSince = ContinuousClock.now
     var growth: ConnectionGrowth
     /// The provider token in use, and how often it has changed.
     var token: String?
@@ -44,16 +46,14 @@ final class Lane {
     var inFlight = 0
     var lastUsed = ContinuousClock.now
 
-    /// Streams up to which a connection is given more before the next one is.
-    private static let littleToDo = 64
-
     /// Pushes that a lane submits before its loop looks at others again: an urgent one never waits for much more.
     private static let pushesPerTurn = 256
 
     private var leftThisTurn = Lane.pushesPerTurn
     private var isTurnNoted = false
     private var writer: PushWriter
-    private var turn = 0
+    /// Where the next connection is looked for.
+    var turn = 0
     /// What was last told of the queue.
     private var toldCounts = PushRankCounts()
     /// Urgent batches of which something was submitted in this turn.
@@ -83,7 +83,7 @@ final class Lane {
         )
         growth = ConnectionGrowth(
             limit: configuration.connectionsPerLane,
-            backOff: BackOff(first: configuration.firstReconnect, most: configuration.longestReconnect)
+            rest: ReconnectRest(first: configuration.firstReconnect, most: configuration.longestReconnect)
         )
     }
 
@@ -154,18 +154,25 @@ final class Lane {
         refreshToken()
         let now = ContinuousClock.now
         noteTurn()
-        while let rank = queue.firstRank, let bodyBytes = queue.nextBodyBytes(rank) {
-            guard rank == .channel || leftThisTurn > 0 else {
-                scheduleDispatch()
-                break
-            }
-            guard let entry = nextConnection(bodyBytes: bodyBytes, rank, now: now) else {
-                grow(now: now)
-                break
-            }
-            sendRun(rank, on: entry, token: token, now: now)
+        for rank in PushRank.allCases where queue.counts[rank] > 0 {
+            guard send(rank, token: token, now: now) else { break }
         }
         tellCounts()
+    }
+
+    /// Sends what waits of one rank.
+    ///
+    /// - Returns: Whether those behind it may go.
+    private func send(_ rank: PushRank, token: String, now: ContinuousClock.Instant) -> Bool {
+        while let bodyBytes = queue.nextBodyBytes(rank) {
+            guard rank == .channel || leftThisTurn > 0 else {
+                scheduleDispatch()
+                return false
+            }
+            guard let entry = connection(forBody: bodyBytes, rank, now: now) else { return rank == .once }
+            sendRun(rank, on: entry, token: token, now: now)
+        }
+        return true
     }
 
     /// What was submitted in one turn is forgotten at its end.
@@ -186,15 +193,15 @@ final class Lane {
         // Of the batch that is being taken from.
         var current: PendingBatch?
         var count = 0
-        defer { if let current { submitted(current, count, now: now) } }
+        defer { if let current { submitted(current, count, on: entry, now: now) } }
         for _ in 0..<32 {
-            guard let bodyBytes = queue.nextBodyBytes(rank),
+            guard let bodyBytes = queue.nextBodyBytes(rank), mayTake(rank, entry, now: now),
                 entry.connection.canSubmit(bodyBytes: bodyBytes, leaving: reserve), var push = queue.popFirst(rank)
             else { break }
             push.attempts += 1
             let batch = push.batch
             if batch !== current {
-                if let current { submitted(current, count, now: now) }
+                if let current { submitted(current, count, on: entry, now: now) }
                 current = batch
                 count = 0
             }
@@ -241,8 +248,15 @@ final class Lane {
     }
 
     /// Notes how long pushes have waited; of urgent ones, until the kernel has their bytes.
-    private func submitted(_ batch: PendingBatch, _ count: Int, now: ContinuousClock.Instant) {
+    private func submitted(
+        _ batch: PendingBatch,
+        _ count: Int,
+        on entry: LaneConnection,
+        now: ContinuousClock.Instant
+    ) {
         guard count > 0 else { return }
+        entry.health.wrote(now: now, deadline: batch.batch.deadline)
+        if let doubtful = entry.health.doubtfulFrom { wake(at: doubtful) }
         guard batch.rank != .routine else {
             return counters.queueTimes.record(batch.handedIn.duration(to: now), times: count)
         }
@@ -260,40 +274,6 @@ final class Lane {
         urgentUnwritten.append((batch, count))
     }
 
-    private func reserve(from rank: PushRank) -> HTTP2Reserve {
-        rank == .channel ? .none : configuration.urgentReserve
-    }
-
-    /// The next connection with room: the first that has little to do, so that a lane with little to do leaves the others
-    /// idle and they can go; else the next in turn; one whose PING is unanswered only when there is no other.
-    private func nextConnection(bodyBytes: Int, _ rank: PushRank, now: ContinuousClock.Instant) -> LaneConnection? {
-        let reserve = reserve(from: rank)
-        var doubtful: LaneConnection?
-        var inTurn: Int?
-        var first: Int?
-        for offset in 0..<connections.count {
-            let place = (turn + offset) % connections.count
-            let entry = connections[place]
-            guard entry.connection.canSubmit(bodyBytes: bodyBytes, leaving: reserve) else { continue }
-            if let pausedUntil = entry.pausedUntil {
-                guard now >= pausedUntil else {
-                    wake(at: pausedUntil)
-                    continue
-                }
-                entry.pausedUntil = nil
-            }
-            if entry.connection.isInDoubt {
-                doubtful = entry
-                continue
-            }
-            inTurn = inTurn ?? place
-            if entry.connection.openStreams < Self.littleToDo { first = min(first ?? place, place) }
-        }
-        guard let place = first ?? inTurn else { return doubtful }
-        turn = (place + 1) % connections.count
-        return connections[place]
-    }
-
     /// Dispatches again at `instant`, or before it if something else has asked for that.
     func wake(at instant: ContinuousClock.Instant) {
         if let timerInstant, timerInstant <= instant { return }
@@ -304,6 +284,7 @@ final class Lane {
             timer = nil
             timerInstant = nil
             dispatch()
+            lookAfter()
         }
     }
 

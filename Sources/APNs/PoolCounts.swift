@@ -38,7 +38,7 @@ package struct PoolCounts: Equatable, Sendable {
     package var connectionsFailed: Int {
         connectionsClosed.reduce(0) { sum, closed in
             switch closed.key {
-            case .unreachable, .tls, .reset, .silence, .protocolError: sum + closed.value
+            case .unreachable, .tls, .reset, .silence, .unanswered, .protocolError: sum + closed.value
             case .goAway, .idle, .age, .streamIDs, .providerToken, .replaced, .closing: sum
             }
         }

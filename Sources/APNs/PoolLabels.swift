@@ -47,6 +47,8 @@ package enum ConnectionEnd: String, CaseIterable, Sendable {
     case reset
     /// A PING without an answer.
     case silence
+    /// It answers PINGs and no requests.
+    case unanswered
     /// The peer broke HTTP/2's rules.
     case protocolError = "protocol_error"
     case idle

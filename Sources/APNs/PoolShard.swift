@@ -122,6 +122,7 @@ actor PoolShard {
 
     private func connect(_ key: LaneKey) {
         let endpoint = configuration.endpoints[key.environment, key.role]
+        let began = ContinuousClock.now
         run { shard in
             do throws(HTTP2Error) {
                 let descriptor = try await Connector.connect(
@@ -131,9 +132,9 @@ actor PoolShard {
                     by: .now + shard.configuration.connectTimeout,
                     lookup: shard.configuration.resolve
                 )
-                shard.adopt(descriptor, key)
+                shard.adopt(descriptor, key, began: began)
             } catch {
-                shard.lanes[key]?.connectFailed(error)
+                shard.lanes[key]?.connectFailed(error, began: began)
             }
         }
     }
@@ -148,9 +149,9 @@ actor PoolShard {
         log(clock: clock, key)
     }
 
-    private func adopt(_ descriptor: Int32, _ key: LaneKey) {
+    private func adopt(_ descriptor: Int32, _ key: LaneKey, began: ContinuousClock.Instant) {
         guard let lane = lanes[key] else { return Connector.discard(descriptor) }
-        lane.adopt(descriptor)
+        lane.adopt(descriptor, began: began)
     }
 
     private func fetchToken(_ key: LaneKey, refused: (token: String, as: ProviderTokenRefusal)?) {

@@ -31,6 +31,8 @@ package struct PushBatch: Sendable {
     package let deadline: ContinuousClock.Instant
     /// Latencies count from here.
     package let due: ContinuousClock.Instant
+    /// Must not be sent twice: so few are under way on one connection at a time that its end leaves few in doubt.
+    package let isOnce: Bool
     package let witness: (any PushWitness)?
 
     package init(
@@ -41,6 +43,7 @@ package struct PushBatch: Sendable {
         recipients: [Recipient],
         deadline: ContinuousClock.Instant,
         due: ContinuousClock.Instant = .now,
+        isOnce: Bool = false,
         witness: (any PushWitness)? = nil
     ) {
         self.lane = lane
@@ -50,6 +53,7 @@ package struct PushBatch: Sendable {
         self.recipients = recipients
         self.deadline = deadline
         self.due = due
+        self.isOnce = isOnce
         self.witness = witness
     }
 }

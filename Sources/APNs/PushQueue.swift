@@ -20,6 +20,7 @@ struct PushQueue {
     }
 
     private var channel = Line()
+    private var once = Line()
     private var urgent = Line()
     private var routine = Line()
     /// Pushes, not batches.
@@ -94,6 +95,7 @@ struct PushQueue {
     private func line(_ rank: PushRank) -> Line {
         switch rank {
         case .channel: channel
+        case .once: once
         case .urgent: urgent
         case .routine: routine
         }
@@ -102,6 +104,7 @@ struct PushQueue {
     private mutating func withLine<Result>(_ rank: PushRank, _ body: (inout Line) -> Result) -> Result {
         switch rank {
         case .channel: body(&channel)
+        case .once: body(&once)
         case .urgent: body(&urgent)
         case .routine: body(&routine)
         }

@@ -71,13 +71,28 @@ package struct SenderPoolConfiguration: Sendable {
     package var connectTimeout: Duration = .seconds(10)
     /// How long a connection that has not answered its first request yet holds up the opening of others.
     package var firstAnswerPatience: Duration = .seconds(5)
-    package var firstReconnect: Duration = .milliseconds(100)
-    package var longestReconnect: Duration = .seconds(30)
+    /// The rest between connections that yield little, from the first one to the longest; up to a half is added.
+    package var firstReconnect: Duration = .milliseconds(200)
+    package var longestReconnect: Duration = .seconds(4)
+    /// Whether the streams at once grow with the answers, until a connection of the lane has taken many pushes.
+    package var startsSlowly = true
+    /// How many pushes that must not be sent twice are under way on one connection: so many are in doubt when it ends.
+    package var onceInFlight = 8
+    /// How long a connection may leave all its requests without an answer, whatever their deadlines.
+    package var unansweredPatience: Duration = .seconds(3)
+    /// How long pushes wait for another connection rather than go to one that is in doubt.
+    package var doubtPatience: Duration = .seconds(3)
     /// Silence before a PING while requests are under way.
     package var busyPing: Duration = .seconds(5)
     /// Silence before a PING while none is: below the 5 minutes after which firewalls forget a flow.
     package var idlePing: Duration = .seconds(60)
-    package var pingTimeout: Duration = .seconds(10)
+    package var pingTimeout: Duration = .seconds(5)
+    /// After this silence the first push takes a PING along, since the link may have died without a word.
+    package var trustedSilence: Duration = .seconds(3)
+    /// How long the answer to that PING may take: what is under way ends as unknown then.
+    package var probeTimeout: Duration = .seconds(3)
+    /// A PING without an answer for so long puts a connection in doubt.
+    package var pingPatience: Duration = .seconds(1)
     /// How long one of several connections of a lane may idle.
     package var shrinkAfter: Duration = .seconds(60)
     /// How long the last one may.
@@ -122,6 +137,9 @@ package struct SenderPoolConfiguration: Sendable {
         configuration.busyPing = busyPing
         configuration.idlePing = idlePing
         configuration.pingTimeout = pingTimeout
+        configuration.trustedSilence = trustedSilence
+        configuration.probeTimeout = probeTimeout
+        configuration.pingPatience = pingPatience
         return configuration
     }
 }

@@ -218,7 +218,7 @@ package actor HTTP2Client {
             case .notProcessed, .notSent: .failure(.notProcessed)
             case .reset(let code): .failure(.streamReset(code: code))
             case .lost: .failure(.connectionLost("closed while the request was under way"))
-            case .deadlinePassed: .failure(.deadlinePassed(written: true))
+            case .deadlinePassed(let isWhole): .failure(.deadlinePassed(written: isWhole))
             }
         finish(number, answer)
     }

@@ -17,11 +17,30 @@ package struct HTTP2ClientConfiguration: Sendable {
     /// Silence before a PING while none is.
     package var idlePing: Duration = .seconds(60)
     /// How long a PING's answer may take.
-    package var pingTimeout: Duration = .seconds(10)
+    package var pingTimeout: Duration = .seconds(5)
+    /// After this silence the first request takes a PING along: an idle link may have died without a word.
+    package var trustedSilence: Duration = .seconds(3)
+    /// How long the answer to that PING may take.
+    package var probeTimeout: Duration = .seconds(3)
+    /// A PING without an answer for so long puts the connection in doubt.
+    package var pingPatience: Duration = .seconds(1)
+    /// Whether the streams at once grow with the answers, twice as many at most: for a peer that nothing is known of.
+    package var startsSlowly = false
     /// The number of the first stream: odd. Tests begin near the last, 2^31 - 1.
     package var firstStream: Int32 = 1
 
     package init() {}
+
+    var liveness: Liveness.Intervals {
+        Liveness.Intervals(
+            busy: busyPing,
+            idle: idlePing,
+            timeout: pingTimeout,
+            trustedSilence: trustedSilence,
+            probeTimeout: probeTimeout,
+            patience: pingPatience
+        )
+    }
 }
 
 /// Streams and bytes of the connection window that ordinary requests leave free for urgent ones.
@@ -60,14 +79,14 @@ package enum HTTP2StreamEnd: Equatable, Sendable {
     case answered
     /// The peer has not taken it up: safe to repeat.
     case notProcessed
-    /// The connection broke before a byte of it left: safe to repeat.
+    /// The connection broke before all of it had left: safe to repeat, since half a body is no push.
     case notSent
     /// The peer reset the stream.
     case reset(code: UInt32)
     /// The connection broke: it may have been processed.
     case lost
-    /// It may have been processed.
-    case deadlinePassed
+    /// `isWhole`: all of the request was written; it may have been processed.
+    case deadlinePassed(isWhole: Bool)
 }
 
 /// What a client connection tells its owner, on the loop's thread. The owner may call the connection from within each.
@@ -81,6 +100,8 @@ package struct HTTP2ClientHandlers {
     package var room: () -> Void
     /// No new requests any more; open ones go on. With the peer's words, if it gave any.
     package var draining: (_ debug: String) -> Void
+    /// A PING's answer takes long: others are better used, and perhaps another connection is wanted.
+    package var inDoubt: () -> Void
     /// Once, and nothing after it: `nil` after a drain that went to its end, else why. All requests have ended before.
     package var closed: (HTTP2Error?) -> Void
 
@@ -89,12 +110,14 @@ package struct HTTP2ClientHandlers {
         ended: @escaping (_ slot: Int, HTTP2StreamEnd, HTTP2ResponseRecord) -> Void,
         room: @escaping () -> Void,
         draining: @escaping (_ debug: String) -> Void,
+        inDoubt: @escaping () -> Void = {},
         closed: @escaping (HTTP2Error?) -> Void
     ) {
         self.ready = ready
         self.ended = ended
         self.room = room
         self.draining = draining
+        self.inDoubt = inDoubt
         self.closed = closed
     }
 }

@@ -7,7 +7,11 @@ extension HTTP2ClientConnection {
         busySince = now
         // A PING may be overdue, if this process was stopped. The owner does not know yet of the slot that is being submitted:
         // the timer finds out.
-        guard !liveness.isInDoubt else { return schedule(at: now) }
+        guard !liveness.isAsked else {
+            _ = liveness.used(now: now)
+            return schedule(at: now)
+        }
+        if liveness.used(now: now) { return ping(now: now) }
         checkLiveness(now: now)
     }
 
@@ -41,8 +45,9 @@ extension HTTP2ClientConnection {
         nextDeadline = next
         if let next { schedule(at: next) }
         for slot in expired where state == .ready {
+            let isWhole = !session.hasUnsentBody(slot)
             abandon(slot)
-            handlers?.ended(slot, .deadlinePassed, session.response(of: slot))
+            handlers?.ended(slot, .deadlinePassed(isWhole: isWhole), session.response(of: slot))
         }
     }
 
@@ -50,12 +55,19 @@ extension HTTP2ClientConnection {
         guard state == .ready else { return }
         switch liveness.check(busySince: busySince, now: now) {
         case .wait(let instant): schedule(at: instant)
-        case .ping:
-            session.submitPing()
-            schedulePump()
-            schedule(at: now + configuration.pingTimeout)
+        case .ping: ping(now: now)
+        case .doubt:
+            checkLiveness(now: now)
+            handlers?.inDoubt()
         case .dead: end(.connectionLost("no answer to a PING"), .silence, handshakeFailed: nil)
         }
+    }
+
+    /// The timer finds out when the answer takes too long.
+    func ping(now: ContinuousClock.Instant) {
+        session.submitPing()
+        schedulePump()
+        schedule(at: now)
     }
 
     /// One timer serves all deadlines: it is set to the earliest, and asks what is due when it fires.

@@ -67,14 +67,10 @@ package final class HTTP2ClientConnection {
         gathering = Gathering(tick: configuration.gathering)
         slots = StreamSlots(
             localLimit: configuration.streamLimit,
-            firstRequestAlone: configuration.firstRequestAlone
+            firstRequestAlone: configuration.firstRequestAlone,
+            startsSlowly: configuration.startsSlowly
         )
-        liveness = Liveness(
-            busyInterval: configuration.busyPing,
-            idleInterval: configuration.idlePing,
-            timeout: configuration.pingTimeout,
-            now: .now
-        )
+        liveness = Liveness(configuration.liveness, now: .now)
         do throws(HTTP2Error) {
             session = try HTTP2Session(
                 wantedFields: configuration.wantedFields,
@@ -129,7 +125,13 @@ package final class HTTP2ClientConnection {
     package var openStreams: Int { slots.open }
 
     /// A PING is unanswered: better avoided while there is another connection.
-    package var isInDoubt: Bool { liveness.isInDoubt }
+    package var isAsked: Bool { liveness.isAsked }
+
+    /// A PING has been unanswered for long: another connection is wanted.
+    package func isInDoubt(now: ContinuousClock.Instant) -> Bool { liveness.isInDoubt(now: now) }
+
+    /// The peer's error code in its last GOAWAY.
+    package var goAwayCode: UInt32 { session.goAwayCode }
 
     /// Whether one more request with a body of this size would leave now, rather than wait for a limit or a window, and
     /// leave `reserve` free for others.
@@ -211,8 +213,19 @@ package final class HTTP2ClientConnection {
     }
 
     /// Closes at once; open requests end as lost.
-    package func close() {
-        end(.connectionLost("closed by us"), .closedByUs, handshakeFailed: "closed by us")
+    ///
+    /// - Parameter reason: For people.
+    package func close(because reason: String = "closed by us") {
+        end(.connectionLost(reason), .closedByUs, handshakeFailed: reason)
+    }
+
+    /// Asks the peer whether it still lives, unless it has been heard lately or is being asked already.
+    ///
+    /// - Returns: Whether it is known to live; otherwise ``HTTP2ClientHandlers/room`` is called when it has answered.
+    package func probe(now: ContinuousClock.Instant) -> Bool {
+        guard state == .ready else { return false }
+        if liveness.used(now: now) { ping(now: now) }
+        return !liveness.isAsked
     }
 
     // MARK: - Input
@@ -270,8 +283,11 @@ package final class HTTP2ClientConnection {
         let use = streams[slot].use
         streams.close(slot)
         let isAnswered = errorCode == 0 && response.status >= 200
-        let provesAccess = isAnswered && response.status != 401 && response.status != 403
-        let action = slots.ended(provesAccess: provesAccess)
+        let action = slots.ended(
+            isAnswered
+                ? .answered(provesAccess: response.status != 401 && response.status != 403)
+                : errorCode == HTTP2ErrorCode.refusedStream ? .refused : .other
+        )
         if slots.open == 0 { busySince = nil }
         if use == .open {
             let end: HTTP2StreamEnd =
@@ -377,7 +393,8 @@ package final class HTTP2ClientConnection {
         self.handlers = nil
         for slot in streams.indices where streams[slot].use == .open {
             streams.abandon(slot)
-            handlers?.ended(slot, streams[slot].firstByte < departed ? .lost : .notSent, session.response(of: slot))
+            let isWhole = streams[slot].firstByte < departed && !session.hasUnsentBody(slot)
+            handlers?.ended(slot, isWhole ? .lost : .notSent, session.response(of: slot))
         }
         handlers?.closed(error)
     }

@@ -20,16 +20,19 @@ package struct StreamSlots: Sendable {
     private var state: State
     private let localLimit: Int
     private var remoteLimit: Int
+    private var learntLimit: StreamLimit
     package private(set) var open = 0
 
     /// - Parameters:
     ///   - localLimit: Ours, at least 1.
     ///   - firstRequestAlone: Whether the first response is waited for before a second stream is opened.
-    package init(localLimit: Int, firstRequestAlone: Bool) {
+    ///   - startsSlowly: Whether the streams at once grow with the answers.
+    package init(localLimit: Int, firstRequestAlone: Bool, startsSlowly: Bool = false) {
         precondition(localLimit > 0, "a limit of \(localLimit) streams")
         self.localLimit = localLimit
         // nghttp2's own assumption until SETTINGS have come; RFC 9113, 6.5.2 recommends no less.
         remoteLimit = 100
+        learntLimit = StreamLimit(startsSlowly: startsSlowly)
         state = firstRequestAlone ? .proving : .active
     }
 
@@ -41,7 +44,7 @@ package struct StreamSlots: Sendable {
         let limit =
             switch state {
             case .proving: min(1, localLimit, remoteLimit)
-            case .active: min(localLimit, remoteLimit)
+            case .active: min(localLimit, remoteLimit, learntLimit.streams)
             case .draining, .closed: 0
             }
         return max(0, limit - open - min(reserve, limit / 16))
@@ -54,19 +57,37 @@ package struct StreamSlots: Sendable {
         open += 1
     }
 
-    /// A stream has ended, in whatever manner.
+    /// How a stream has ended.
+    package enum End: Equatable, Sendable {
+        /// `provesAccess`: not for a fault of our credentials.
+        case answered(provesAccess: Bool)
+        /// REFUSED_STREAM.
+        case refused
+        case other
+    }
+
+    /// A stream has ended.
     ///
-    /// - Parameter provesAccess: It was answered, and not for a fault of our credentials.
     /// - Returns: Whether that was the last of a draining connection.
-    package mutating func ended(provesAccess: Bool) -> Action {
+    package mutating func ended(_ end: End) -> Action {
         precondition(open > 0, "a stream ended and none was open")
         open -= 1
-        if provesAccess, state == .proving { state = .active }
+        switch end {
+        case .answered(let provesAccess):
+            if provesAccess, state == .proving { state = .active }
+            learntLimit.answered()
+        // What a GOAWAY leaves out is refused too, and says nothing about a limit.
+        case .refused: if !isDraining { learntLimit.refused(open: open) }
+        case .other: break
+        }
         return closeIfDone()
     }
 
     /// SETTINGS came; open streams above the new limit go on, new ones wait (RFC 9113, 5.1.2).
-    package mutating func settingsReceived(streamLimit: Int) { remoteLimit = streamLimit }
+    package mutating func settingsReceived(streamLimit: Int) {
+        if streamLimit > remoteLimit { learntLimit.announcedHigher() }
+        remoteLimit = streamLimit
+    }
 
     /// A GOAWAY came, whether its first step (no last stream yet) or its last, or we retire the connection ourselves.
     package mutating func drain() -> Action {

@@ -45,7 +45,8 @@ enum Pushes {
         lane: LaneKey = lane,
         urgency: PushUrgency = .routine,
         deadline: Duration = Patience.long,
-        payloadBytes: Int = 200
+        payloadBytes: Int = 200,
+        isOnce: Bool = false
     ) throws -> PushBatch {
         PushBatch(
             lane: lane,
@@ -53,7 +54,8 @@ enum Pushes {
             headers: .device(try bundle(), priority: 5, expiration: 1_790_000_000),
             payload: payload(payloadBytes),
             recipients: try recipients(numbers),
-            deadline: .now + deadline
+            deadline: .now + deadline,
+            isOnce: isOnce
         )
     }
 
@@ -98,6 +100,7 @@ extension SenderPoolConfiguration {
         configuration.bePatient()
         // What is open can be counted then; who tests the reserve sets it.
         configuration.urgentReserve = .none
+        configuration.startsSlowly = false
         return configuration
     }
 }

@@ -77,7 +77,10 @@ struct SenderPoolTests {
             #"{"rules":[{"on":{"route":"device","times":1},"do":{"goaway":{"after_streams":50,"last_stream":"#
             + "\(lastStream)" + #","debug":"{\"reason\":\"Shutdown\"}"}}}]}"#
         try await withSimulator(faults: rules) { simulator in
-            let counts = try await withPool(.testing(simulator), LocalProviderTokens.testing(simulator)) { pool in
+            var configuration = try SenderPoolConfiguration.testing(simulator)
+            // The simulator waits for its fifty streams with answers to those above the last.
+            configuration.startsSlowly = false
+            let counts = try await withPool(configuration, LocalProviderTokens.testing(simulator)) { pool in
                 let outcomes = try await pool.send(Pushes.batch(0..<500))
                 #expect(outcomes.allSatisfy { $0 == .accepted(uniqueID: nil) })
                 return pool.counts

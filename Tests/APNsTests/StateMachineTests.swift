@@ -51,98 +51,21 @@ struct ProviderTokenRulesTests {
     }
 }
 
-@Suite("How many connections a lane has")
-struct ConnectionGrowthTests {
-    private let start = ContinuousClock.now
-
-    private func make() -> ConnectionGrowth {
-        ConnectionGrowth(limit: 4, backOff: BackOff(first: .milliseconds(100), most: .seconds(30)))
-    }
-
-    @Test(
-        "as many more as there are while pushes wait, up to the limit",
-        arguments: [
-            (0, 0, 0, false), (1, 0, 0, true), (1, 0, 1, false), (1, 1, 0, true), (1, 1, 1, false), (1, 2, 1, true),
-            (1, 3, 0, true), (1, 3, 1, false), (1, 4, 0, false), (1, 2, 2, false),
-        ]
-    )
-    func grows(waiting: Int, ready: Int, unproven: Int, opens: Bool) {
-        let facts = ConnectionGrowth.Facts(waiting: waiting, ready: ready, unproven: unproven)
-        #expect(make().decide(facts, now: start) == (opens ? .open : .none))
-    }
-
-    @Test(
-        "none for what is gone before its handshake is, and one more than the limit for an urgent push",
-        arguments: [
-            (25, 100, 1, false, false), (26, 100, 1, false, true), (1, 100, 1, true, true),
-            (9000, 4000, 4, false, false),
-            (9000, 4000, 4, true, true), (9000, 4000, 5, true, false),
-            // What is under way is on connections that drain: they never take what waits.
-            (1, 900, 0, false, true),
-        ]
-    )
-    func growsForWhatIsWorthIt(waiting: Int, inFlight: Int, ready: Int, isUrgent: Bool, opens: Bool) {
-        let facts = ConnectionGrowth.Facts(
-            waiting: waiting,
-            ready: ready,
-            unproven: 0,
-            inFlight: inFlight,
-            isUrgent: isUrgent
-        )
-        #expect(make().decide(facts, now: start) == (opens ? .open : .none))
-    }
-
-    @Test("after failures it waits longer each time, and not after a success")
-    func backsOff() {
-        var growth = make()
-        let facts = ConnectionGrowth.Facts(waiting: 1, ready: 0, unproven: 0)
-        growth.failed(now: start, random: 0)
-        #expect(growth.decide(facts, now: start) == .askAgain(at: start + .milliseconds(50)))
-        growth.failed(now: start, random: 0.5)
-        #expect(growth.decide(facts, now: start) == .askAgain(at: start + .milliseconds(150)))
-        growth.succeeded()
-        #expect(growth.decide(facts, now: start) == .open)
-    }
-
-    @Test("back-off doubles with jitter up to its most", arguments: [0, 0.25, 0.999])
-    func doubles(random: Double) {
-        var backOff = BackOff(first: .milliseconds(100), most: .seconds(30))
-        for failure in 0..<40 {
-            let whole = min(Duration.milliseconds(100) * (1 << min(failure, 20)), .seconds(30))
-            let wait = backOff.failed(random: random)
-            #expect(wait >= whole / 2 && wait <= whole)
-        }
-    }
-
-    @Test("idle ones go, the last of a lane much later")
-    func shrinks() {
-        func isSurplus(_ idle: Duration, others: Int) -> Bool {
-            ConnectionGrowth.isSurplus(
-                idleFor: idle,
-                others: others,
-                shrinkAfter: .seconds(60),
-                closeAfter: .seconds(3600)
-            )
-        }
-        #expect(!isSurplus(.seconds(59), others: 1))
-        #expect(isSurplus(.seconds(60), others: 1))
-        #expect(!isSurplus(.seconds(3599), others: 0))
-        #expect(isSurplus(.seconds(3600), others: 0))
-    }
-}
-
 @Suite("The pushes of a lane that wait")
 struct PushQueueTests {
     private func batch(_ numbers: Range<Int>, _ urgency: PushUrgency = .routine) throws -> PendingBatch {
         PendingBatch(try Pushes.batch(numbers, urgency: urgency), continuation: nil)
     }
 
-    @Test("go in the order: to channels, urgent, routine; of each those first that were given back")
+    @Test(
+        "go in the order: to channels, once, urgent, routine; of each those first that were given back"
+    )
     func order() throws {
         var queue = PushQueue()
         let routine = try batch(0..<2)
         let urgent = try batch(0..<2, .urgent)
         let channel = PendingBatch(try Pushes.channelPush(), continuation: nil)
+        let once = PendingBatch(try Pushes.batch(0..<1, urgency: .urgent, isOnce: true), continuation: nil)
         queue.append(routine)
         let first = try Pushes.required(queue.popFirst())
         #expect(first.batch === routine)
@@ -150,14 +73,18 @@ struct PushQueueTests {
         queue.append(urgent)
         let second = try Pushes.required(queue.popFirst())
         #expect(second.batch === urgent)
+        queue.append(once)
         queue.append(channel)
         queue.giveBack(second)
-        #expect(queue.count == 5)
-        #expect(queue.counts[.urgent] == 2 && queue.counts[.routine] == 2 && queue.counts[.channel] == 1)
+        #expect(queue.count == 6)
+        #expect(
+            queue.counts[.once] == 1 && queue.counts[.urgent] == 2 && queue.counts[.routine] == 2
+                && queue.counts[.channel] == 1
+        )
         var order: [(PushRank, Int)] = []
         while let push = queue.popFirst() { order.append((push.batch.rank, push.index)) }
-        #expect(order.map(\.0) == [.channel, .urgent, .urgent, .routine, .routine])
-        #expect(order.map(\.1) == [0, 0, 1, 0, 1])
+        #expect(order.map(\.0) == [.channel, .once, .urgent, .urgent, .routine, .routine])
+        #expect(order.map(\.1) == [0, 0, 0, 1, 0, 1])
         #expect(queue.isEmpty)
     }
 

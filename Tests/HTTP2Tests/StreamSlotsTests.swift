@@ -2,15 +2,6 @@ import Testing
 
 @testable import HTTP2
 
-/// `#expect` of a mutating call.
-private func expect<Value: Equatable>(
-    _ value: Value,
-    _ expected: Value,
-    sourceLocation: SourceLocation = #_sourceLocation
-) {
-    #expect(value == expected, sourceLocation: sourceLocation)
-}
-
 @Suite("The free streams of a connection")
 struct StreamSlotsTests {
     @Test("one alone until a response proves access, then the smaller of both limits")
@@ -20,10 +11,10 @@ struct StreamSlotsTests {
         #expect(slots.available == 1)
         slots.opened()
         #expect(slots.available == 0)
-        expect(slots.ended(provesAccess: false), .none)
+        expect(slots.ended(.answered(provesAccess: false)), .none)
         #expect(slots.available == 1)
         slots.opened()
-        expect(slots.ended(provesAccess: true), .none)
+        expect(slots.ended(.answered(provesAccess: true)), .none)
         #expect(slots.available == 50)
         slots.settingsReceived(streamLimit: 20)
         #expect(slots.available == 20)
@@ -43,9 +34,9 @@ struct StreamSlotsTests {
         for _ in 0..<10 { slots.opened() }
         slots.settingsReceived(streamLimit: 1)
         #expect(slots.available == 0)
-        for _ in 0..<9 { expect(slots.ended(provesAccess: true), .none) }
+        for _ in 0..<9 { expect(slots.ended(.answered(provesAccess: true)), .none) }
         #expect(slots.available == 0)
-        expect(slots.ended(provesAccess: true), .none)
+        expect(slots.ended(.answered(provesAccess: true)), .none)
         #expect(slots.available == 1)
     }
 
@@ -56,10 +47,10 @@ struct StreamSlotsTests {
         busy.opened()
         expect(busy.drain(), .none)
         #expect(busy.available == 0)
-        expect(busy.ended(provesAccess: true), .none)
+        expect(busy.ended(.answered(provesAccess: true)), .none)
         // The second step of a drain changes nothing.
         expect(busy.drain(), .none)
-        expect(busy.ended(provesAccess: true), .closeConnection)
+        expect(busy.ended(.answered(provesAccess: true)), .closeConnection)
         expect(busy.drain(), .none)
 
         var idle = StreamSlots(localLimit: 10, firstRequestAlone: true)
@@ -88,50 +79,12 @@ struct StreamSlotsTests {
                 #expect(open <= 8)
             case 5...6 where open > 0:
                 open -= 1
-                isClosed = slots.ended(provesAccess: next(3) > 0) == .closeConnection
+                isClosed = slots.ended(.answered(provesAccess: next(3) > 0)) == .closeConnection
             case 7 where next(40) == 0: isClosed = slots.drain() == .closeConnection
             default: break
             }
             #expect(slots.open == open)
             if isClosed { #expect(open == 0 && slots.isDraining) }
         }
-    }
-}
-
-@Suite("The liveness of a silent connection")
-struct LivenessTests {
-    private let start = ContinuousClock.now
-
-    private func make() -> Liveness {
-        Liveness(busyInterval: .seconds(5), idleInterval: .seconds(60), timeout: .seconds(10), now: start)
-    }
-
-    @Test("an idle one is asked after a minute, and is dead ten seconds later")
-    func idle() {
-        var liveness = make()
-        expect(liveness.check(busySince: nil, now: start), .wait(until: start + .seconds(60)))
-        expect(liveness.check(busySince: nil, now: start + .seconds(60)), .ping)
-        #expect(liveness.isInDoubt)
-        let end = start + .seconds(70)
-        expect(liveness.check(busySince: nil, now: start + .seconds(69)), .wait(until: end))
-        expect(liveness.check(busySince: nil, now: end), .dead)
-    }
-
-    @Test("any bytes answer the question")
-    func answered() {
-        var liveness = make()
-        expect(liveness.check(busySince: nil, now: start + .seconds(60)), .ping)
-        liveness.received(now: start + .seconds(61))
-        #expect(!liveness.isInDoubt)
-        let next = start + .seconds(121)
-        expect(liveness.check(busySince: nil, now: start + .seconds(70)), .wait(until: next))
-    }
-
-    @Test("a request on a connection that has been idle is given its own five seconds")
-    func busyAfterIdle() {
-        var liveness = make()
-        let busy = start + .seconds(40)
-        expect(liveness.check(busySince: busy, now: busy), .wait(until: busy + .seconds(5)))
-        expect(liveness.check(busySince: busy, now: busy + .seconds(5)), .ping)
     }
 }

@@ -51,7 +51,7 @@ struct SubmittingTests {
                 guard let connection = record.connection else { return }
                 switch loss {
                 case .peerIsGone: close(other)
-                case .pingIsOverdue: if !connection.isInDoubt { connection.checkLiveness(now: .now) }
+                case .pingIsOverdue: if !connection.isAsked { connection.checkLiveness(now: .now) }
                 }
                 let template = HTTP2RequestTemplate(constant: [(":method", "POST"), (":path", "/")])
                 let body = HTTP2Body([UInt8](repeating: 0x20, count: 4000))

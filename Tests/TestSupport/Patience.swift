@@ -22,6 +22,9 @@ extension HTTP2ClientConfiguration {
         configuration.busyPing = Patience.long
         configuration.idlePing = Patience.long
         configuration.pingTimeout = Patience.long
+        configuration.trustedSilence = Patience.long
+        configuration.probeTimeout = Patience.long
+        configuration.pingPatience = Patience.long
         return configuration
     }
 }
@@ -34,6 +37,10 @@ extension SenderPoolConfiguration {
         busyPing = Patience.long
         idlePing = Patience.long
         pingTimeout = Patience.long
+        trustedSilence = Patience.long
+        probeTimeout = Patience.long
+        pingPatience = Patience.long
+        unansweredPatience = Patience.long
     }
 
     /// Against a simulator, over TLS, with patience.

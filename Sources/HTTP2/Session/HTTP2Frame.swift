@@ -72,7 +72,7 @@ enum HTTP2Frame {
 }
 
 /// Error codes of RFC 9113, 7.
-enum HTTP2ErrorCode {
+package enum HTTP2ErrorCode {
     static let noError: UInt32 = 0
     static let protocolError: UInt32 = 1
     static let flowControlError: UInt32 = 3
@@ -81,5 +81,5 @@ enum HTTP2ErrorCode {
     static let refusedStream: UInt32 = 7
     static let cancel: UInt32 = 8
     static let compressionError: UInt32 = 9
-    static let enhanceYourCalm: UInt32 = 11
+    package static let enhanceYourCalm: UInt32 = 11
 }

@@ -74,6 +74,7 @@ extension HTTP2Session {
         // It may only fall: what was given back may have been sent elsewhere.
         guard last <= lastGoAway else { return fail(HTTP2ErrorCode.protocolError) }
         lastGoAway = last
+        goAwayCode = HTTP2Frame.integer(base + 4)
         goAwayText = String(decoding: payload[8...].prefix(256), as: UTF8.self)
         record(.goAway)
         for slot in streams.indices where streams[slot].number > last {

@@ -46,6 +46,7 @@ struct HTTP2Session: ~Copyable {
     private var spareActions: [PeerAction] = []
     /// The peer's words in its last GOAWAY, cut short.
     var goAwayText = ""
+    var goAwayCode: UInt32 = 0
     /// How many streams the peer allows at once.
     var remoteStreamLimit = Int(UInt32.max)
     /// The peer broke the protocol: a GOAWAY says so, and nothing is read any more.
@@ -159,6 +160,9 @@ struct HTTP2Session: ~Copyable {
         taken.removeAll(keepingCapacity: true)
         spareActions = taken
     }
+
+    /// Whether a part of a request's body has not been written: half a body is no request.
+    func hasUnsentBody(_ slot: Int) -> Bool { streams[slot].body != nil }
 
     /// What came of a response so far.
     func response(of slot: Int) -> HTTP2ResponseRecord { streams[slot].response }

@@ -205,6 +205,7 @@ struct StartRunner {
                 Recipient(route: .device(start.token), id: APNsID(seed: seed, index: UInt32(index)))
             },
             deadline: .now + context.configuration.pushDeadline,
+            isOnce: true,
             witness: journal.map { journal in
                 StartWitness(journal: journal, devices: starts.map { StartJournal.hash($0.device) })
             }
