@@ -25,6 +25,7 @@ struct MigrationTests {
         "0018_keep_alerted": "894b7b365a6d23c5",
         "0019_lock_hand_overs": "abc31d883c43e164",
         "0020_follow_alerts": "c0a750af4e2f03d2",
+        "0021_keep_outages": "ad29c7052d1a5195",
         "0024_order_events": "e6d210740c2a2aac",
         "0029_keep_last_answers": "424ef20b520bcaf0",
     ]

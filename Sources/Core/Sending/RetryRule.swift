@@ -7,12 +7,20 @@ package enum RetryRule {
         case unknown
         /// It was never processed, and the pool's own budget of attempts is used up.
         case notProcessed
+
+        /// APNs wants this phone, or channel, to wait longer than `pause`.
+        package func asksForMore(than pause: Duration?) -> Bool {
+            guard case .later(let after?) = self, let pause else { return false }
+            return after > pause
+        }
     }
 
-    /// Apple's advice after 500 and 503.
-    private static let appleAdvice = Duration.seconds(15 * 60)
-    /// The longest wait: the tokens of an activity live for eight hours.
-    private static let longest = Duration.seconds(2 * 3600)
+    /// After 500 and 503 without `retry-after`; the last one doubles until ``cap(isUrgent:)``.
+    private static let pauses: [Duration] = [.seconds(2), .seconds(5), .seconds(15), .seconds(30)]
+
+    /// The longest wait, whatever APNs asks for: a day's `retry-after` must not cost a phone the match.
+    package static func cap(isUrgent: Bool) -> Duration { isUrgent ? .seconds(120) : .seconds(15 * 60) }
+
     /// How often one token is tried, before it is given up until the next version: for seven minutes at least, whatever APNs
     /// asks for, since there may be no next version.
     package static let attempts = 40
@@ -24,7 +32,8 @@ package enum RetryRule {
     ///   - attempt: How often it has failed already, 1 the first time.
     ///   - isUrgent: Whether the push was a key event's or an end.
     ///   - jitter: From 0 to 1; up to a quarter more, so that what failed together does not come back together.
-    /// - Returns: How long to wait: never less than APNs asked for, at most two hours.
+    /// - Returns: How long to wait: never less than APNs asked for within the cap, which is two minutes for keys, alerts and
+    ///   ends, and a quarter of an hour for the rest.
     package static func delay(
         after failure: Failure,
         attempt: Int,
@@ -32,7 +41,7 @@ package enum RetryRule {
         jitter: Double = 0
     ) -> Duration {
         let delay = delay(after: failure, attempt: attempt, isUrgent: isUrgent)
-        return min(delay + delay * (min(max(jitter, 0), 1) / 4), longest)
+        return min(delay + delay * (min(max(jitter, 0), 1) / 4), cap(isUrgent: isUrgent))
     }
 
     /// The same for the same text and attempt, else spread evenly from 0 to 1.
@@ -51,11 +60,11 @@ package enum RetryRule {
             return min(.milliseconds(50) * (1 << min(max(0, attempt - 1), 9)), patient)
         case .later(let after?):
             let growing = min(Duration.seconds(1) * (1 << min(max(0, attempt - 6), 4)), patient)
-            return min(max(after, growing), longest)
+            return min(max(after, growing), cap(isUrgent: isUrgent))
         case .later(nil):
-            if isUrgent && attempt <= 1 { return .seconds(2) }
-            let doublings = min(max(0, attempt - (isUrgent ? 2 : 1)), 3)
-            return min(appleAdvice * (1 << doublings), longest)
+            let place = min(max(attempt, 1), pauses.count) - 1
+            let doublings = min(max(0, attempt - pauses.count), 8)
+            return min(pauses[place] * (1 << doublings), cap(isUrgent: isUrgent))
         case .unknown, .notProcessed:
             // A connection is lost more often than Apple is: soon again, but not in a tight loop.
             return min(.milliseconds(500) * (1 << min(max(0, attempt - 1), 6)), .seconds(30))

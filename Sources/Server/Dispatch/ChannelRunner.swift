@@ -76,6 +76,18 @@ struct ChannelRunner {
                 carriesAlert: plan.carriesAlert
             )
             guard let composition else { return false }
+            let route = RouteKey(app: app.key, kind: .channel)
+            let gate = try await context.outages.gate(
+                route,
+                target: record.key,
+                keyVersion: plan.isUrgent ? state.head.urgentVersion : 0
+            )
+            if case .wait(let duration) = gate {
+                // What waits for an outage is brought forward when it is over: that is what the mark is for.
+                record.backoff = max(1, record.backoff)
+                try await release(after: duration, seen: state.head.version)
+                return false
+            }
             let batch = composition.batch(
                 id,
                 policy: channel.storagePolicy,
@@ -86,7 +98,8 @@ struct ChannelRunner {
             record.counts.firstPushAt = record.counts.firstPushAt ?? sentAt
             record.counts.lastPushAt = stamped.now + (.now - readAt)
             context.lastAnswers.note([outcome], of: record.key.answerKey)
-            try await settle(outcome, plan: plan, state: stamped, channel: channel)
+            let pause = try await context.outages.note([outcome], of: route, isWhole: true, isProbe: gate == .probe)
+            try await settle(outcome, plan: plan, state: stamped, channel: channel, pause: pause)
             return false
         }
     }
@@ -95,7 +108,8 @@ struct ChannelRunner {
         _ outcome: Outcome,
         plan: Sweep.Plan,
         state: MatchState,
-        channel: ChannelRecord
+        channel: ChannelRecord,
+        pause: Duration?
     ) async throws(StoreError) {
         switch Disposition(outcome) {
         case .accepted:
@@ -104,7 +118,10 @@ struct ChannelRunner {
         case .retry(let failure):
             record.backoff += 1
             if failure == .unknown { record.counts.resent += 1 }
-            try await release(after: delay(after: failure, isUrgent: plan.isUrgent), seen: state.head.version)
+            let own = delay(after: failure, isUrgent: plan.isUrgent)
+            // An outage is waited out by its probes; what APNs asks of this channel binds it alone.
+            let wait = failure.asksForMore(than: pause) ? own : pause ?? own
+            try await release(after: wait, seen: state.head.version)
         case .stopApp(let reason):
             guard let app = state.app else { return }
             try await context.stop(.channel, of: app.key, because: reason)
@@ -177,6 +194,8 @@ struct ChannelRunner {
     private mutating func finish(_ plan: Sweep.Plan, _ state: MatchState) async throws(StoreError) {
         let from = record.sweep.reached + 1
         record.sweep = plan.after
+        // What failed of older versions does not count against the next one.
+        record.backoff = 0
         record.counts.wanted += 1
         record.counts.downgraded += plan.isDowngraded ? 1 : 0
         let turn = TurnRecord(

@@ -26,7 +26,7 @@ package struct DispatchConfiguration: Sendable {
     package var sweepsAtOnce = 96
     /// How often to look for work that nobody rang for.
     package var poll: Duration = .seconds(1)
-    /// How often answers of APNs that were no acceptances are written.
+    /// How often answers of APNs that were no acceptances are written, and outages are looked for.
     package var answersEvery: Duration = .seconds(1)
     /// How long a push may take, its queueing included.
     package var pushDeadline: Duration = .seconds(15)
@@ -64,6 +64,7 @@ final class DispatchContext: Sendable {
     let times = EventTimes()
     let lastAnswers = LastAnswers()
     let permits: PagePermits
+    let outages: Outages
     private let refusals = ThreadLock<[AppKey: RefusalWatch]>([:])
     private let goneChannels = ThreadLock<[AppKey: [Moment]]>([:])
     /// So many channels gone within a minute are no accident.
@@ -85,6 +86,7 @@ final class DispatchContext: Sendable {
         self.bell = bell
         self.configuration = configuration
         permits = PagePermits(count: configuration.pagesAtOnce)
+        outages = Outages(store: store, bell: bell, log: configuration.log)
     }
 
     /// Set once: what runs is brought to a page's end and given back.

@@ -158,6 +158,7 @@ package final class Dispatcher: Sendable {
 
     private func keepLastAnswers() async {
         while !Task.isCancelled {
+            await context.outages.look()
             try? await Task.sleep(for: context.configuration.answersEvery)
             await context.lastAnswers.write(to: context.store, by: context.storeDeadline)
         }

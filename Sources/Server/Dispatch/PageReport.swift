@@ -65,25 +65,19 @@ struct PageReport {
     /// A Live Activity is active for eight hours at most.
     static let tokenLife = Duration.seconds(8 * 3600)
 
-    /// From here on the pause of a target that something urgent waits for grows no more.
-    private static let urgentAttempts = 4
-
     /// Why token sends stop when most tokens are refused.
     static func massRefusal(in environment: APNsEnvironment) -> String {
         "more than half of at least 50 tokens were refused within 5 minutes: check that the app's environment "
             + "(\(environment.rawValue)) and bundle id are those of the phones' build"
     }
 
-    /// How long the whole target waits: as long as the most patient of its failures, and up to a quarter more, by target,
-    /// so that those that an outage has stopped together do not come back together.
-    func backOff(of target: TargetKey, attempt: Int, isUrgent: Bool) -> Duration {
-        let jitter = RetryRule.jitter(of: target.text, attempt: attempt)
-        // Every event tries the target again at once: were each such try to double the pause, a key event's alert would be too
-        // old before APNs is asked again.
-        let attempt = isUrgent ? min(attempt, Self.urgentAttempts) : attempt
-        return failures.map {
-            RetryRule.delay(after: $0.failure, attempt: attempt, isUrgent: isUrgent, jitter: jitter)
-        }.max() ?? .seconds(1)
+    /// How long a target waits of whose page most failed, and some did not. What APNs asks of single phones binds those alone.
+    ///
+    /// Up to a quarter more, by target, so that those that are stopped together do not come back together.
+    static func backOff(of target: TargetKey, attempt: Int) -> Duration {
+        let pauses = OutageRule.pauses
+        let pause = pauses[min(max(attempt, 1), pauses.count) - 1]
+        return pause + pause * (RetryRule.jitter(of: target.text, attempt: attempt) / 4)
     }
 
     /// Leaves each failure to a push of its own, which is counted with that.

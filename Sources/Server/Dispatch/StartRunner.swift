@@ -99,17 +99,24 @@ struct StartRunner {
             case .overtaken: continue
             case .wait(let duration): return try await release(after: duration)
             }
+            guard let app = state.app else { return try await release(after: .seconds(30)) }
+            let route = RouteKey(app: app.key, kind: .tokens)
+            let gate = try await context.outages.gate(route)
+            if case .wait(let duration) = gate { return try await release(after: duration) }
             let page = try await context.store.recordStarts(
                 of: pass,
-                limit: Self.pageSize,
+                limit: gate == .probe ? 1 : Self.pageSize,
                 lease: Self.lease,
                 by: context.storeDeadline
             )
             guard let page else { return try await release(after: .seconds(30)) }
             if let error = await context.configuration.startStep?("recorded") { throw error }
             if !page.starts.isEmpty {
-                try await send(page.starts, state: state, content: content, journal)
+                let outcomes = try await send(page.starts, state: state, content: content, journal)
                 journal?.clear()
+                _ = try await context.outages.note(outcomes, of: route, isWhole: false, isProbe: gate == .probe)
+            } else if gate == .probe {
+                try await context.store.giveBackProbe(of: route, by: context.storeDeadline)
             }
             if page.isAtEnd { return try await release(after: nil) }
         }
@@ -121,8 +128,8 @@ struct StartRunner {
         state: MatchState,
         content: StartContent,
         _ journal: StartJournal?
-    ) async throws(StoreError) {
-        guard let app = state.app else { return }
+    ) async throws(StoreError) -> [Outcome] {
+        guard let app = state.app else { return [] }
         var ways = Dictionary(grouping: starts) { way(of: $0, app: app, content: content) }
         var results = (ways.removeValue(forKey: .none) ?? []).map { start in
             StartResult(start.device, start.token, .givenUp, reason: "nothing would reach it afterwards")
@@ -143,6 +150,7 @@ struct StartRunner {
         if ways.keys.contains(where: { $0.isChannel }) {
             try await context.store.resendAfterStarts(of: pass.match, by: context.storeDeadline)
         }
+        return outcomes.map(\.1)
     }
 
     private func way(of start: RecordedStart, app: AppState, content: StartContent) -> Way {

@@ -49,8 +49,23 @@ struct StragglerRunner {
             case .wait(let duration): return try await postpone(claimed, for: duration)
             }
         }
-        try await send(sorted(claimed, rows, state: state, app: app), state: state)
+        let route = RouteKey(app: app.key, kind: .tokens)
+        let gate = try await context.outages.gate(route)
+        guard gate != .send else {
+            return try await send(sorted(claimed, rows, state: state, app: app), state: state, route: route, gate)
+        }
+        // One waits for the next probe, or is it; the others come a while after, since its success brings them forward.
+        let (one, others) = (Array(claimed.prefix(1)), Array(claimed.dropFirst()))
+        let pause = if case .wait(let duration) = gate { duration } else { Duration.zero }
+        try await postpone(others, for: pause + Self.behindProbe)
+        guard gate == .probe else { return try await postpone(one, for: pause) }
+        let groups = try await sorted(one, rows, state: state, app: app)
+        if groups.isEmpty { try await context.store.giveBackProbe(of: route, by: context.storeDeadline) }
+        try await send(groups, state: state, route: route, gate)
     }
+
+    /// How long after an outage's next probe single phones look at it by themselves.
+    private static let behindProbe = Duration.seconds(10)
 
     /// Decides on each; whoever is not sent to is done with here.
     private func sorted(
@@ -129,7 +144,12 @@ struct StragglerRunner {
 
     /// All groups at once, since their claims run out at once; what became of them is written one after the other, since they
     /// are counted in the same rows.
-    private func send(_ groups: [Group: [Recipient]], state: MatchState) async throws(StoreError) {
+    private func send(
+        _ groups: [Group: [Recipient]],
+        state: MatchState,
+        route: RouteKey,
+        _ gate: OutageRule.Gate
+    ) async throws(StoreError) {
         let outcome: Result<Void, StoreError> = await withTaskGroup(of: (Group, [Outcome], Duration)?.self) { tasks in
             for (group, recipients) in groups {
                 tasks.addTask { await send(recipients, as: group, state: state) }
@@ -137,7 +157,13 @@ struct StragglerRunner {
             do throws(StoreError) {
                 while let sent = await tasks.next() {
                     guard let (group, outcomes, took) = sent, let recipients = groups[group] else { continue }
-                    try await settle(recipients, outcomes, as: group, state: state, took: took)
+                    let pause = try await context.outages.note(
+                        outcomes,
+                        of: route,
+                        isWhole: false,
+                        isProbe: gate == .probe
+                    )
+                    try await settle(recipients, outcomes, as: group, state: state, took: took, pause: pause)
                 }
                 return .success(())
             } catch {
@@ -173,7 +199,8 @@ struct StragglerRunner {
         _ outcomes: [Outcome],
         as group: Group,
         state: MatchState,
-        took: Duration
+        took: Duration,
+        pause: Duration?
     ) async throws(StoreError) {
         if let target = recipients.first?.straggler.target {
             context.lastAnswers.note(outcomes, of: target.answerKey)
@@ -205,11 +232,14 @@ struct StragglerRunner {
             case .checkChannel, .giveUp: report.ends[.givenUp, default: []].append(straggler)
             case .stopApp: stopped.append(straggler)
             case .retry:
-                guard let failure = failures[recipient.row.number], recipient.attempts + 1 < RetryRule.attempts else {
+                // An outage uses up nobody's attempts.
+                guard let failure = failures[recipient.row.number],
+                    pause != nil || recipient.attempts + 1 < RetryRule.attempts
+                else {
                     report.ends[.givenUp, default: []].append(straggler)
                     continue
                 }
-                report.retries.append(retry(recipient, failure, as: group))
+                report.retries.append(retry(recipient, failure, as: group, pause: pause))
             }
         }
         report.result = page.result
@@ -233,15 +263,17 @@ struct StragglerRunner {
     private func retry(
         _ recipient: Recipient,
         _ failure: RetryRule.Failure,
-        as group: Group
+        as group: Group,
+        pause: Duration?
     ) -> (straggler: ClaimedStraggler, attempts: Int, carriesAlert: Bool, delay: Duration) {
-        let attempts = recipient.attempts + 1
-        let delay = RetryRule.delay(
+        let attempts = recipient.attempts + (pause == nil ? 1 : 0)
+        let own = RetryRule.delay(
             after: failure,
             attempt: attempts,
             isUrgent: group.isUrgent,
             jitter: RetryRule.jitter(of: recipient.straggler.activity.text, attempt: attempts)
         )
+        let delay = failure.asksForMore(than: pause) ? own : pause ?? own
         return (recipient.straggler, attempts, group.carriesAlert, delay)
     }
 

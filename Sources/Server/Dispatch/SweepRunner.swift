@@ -26,6 +26,10 @@ struct SweepRunner {
     private var volatilePushes = 0
     private var flushing: Int?
     private var ending: Ending?
+    /// The next page is one push that tries whether an outage is over.
+    private var isProbing = false
+    /// Of the app that the pages go out for.
+    private var route: RouteKey?
     /// A page is to be sent again, and with it those behind.
     private var hasKeptCursor = false
     /// When the event of the version that is being sent was accepted; nil before this process has committed a page of it.
@@ -56,7 +60,8 @@ struct SweepRunner {
     }
 
     private var window: SweepWindow {
-        record.backoff > 0 ? .probing(context.configuration) : fullWindow
+        if isProbing { return .probe }
+        return record.backoff > 0 ? .trying(context.configuration) : fullWindow
     }
 
     /// Runs until the target is released, or its lease is lost.
@@ -73,6 +78,7 @@ struct SweepRunner {
         }
         // Pages that were not committed still hold their permits.
         for _ in nextCommit..<nextRead { context.permits.give() }
+        if isProbing, let route { try? await context.store.giveBackProbe(of: route, by: context.storeDeadline) }
         try outcome.get()
         try await release()
     }
@@ -217,6 +223,7 @@ struct SweepRunner {
                 }
                 return nil
             }
+            guard try await passes(read.state, app: app, plan: plan) else { return nil }
             let composition = PushComposition(
                 read.state,
                 priority: plan.priority,
@@ -242,6 +249,27 @@ struct SweepRunner {
         }
     }
 
+    /// Whether a page may be sent as it was read, by what is known of outages.
+    ///
+    /// - Returns: false: it waits, or is to be read again as a single push.
+    private mutating func passes(_ state: MatchState, app: AppState, plan: Sweep.Plan) async throws(StoreError) -> Bool
+    {
+        guard !isProbing else { return true }
+        let route = RouteKey(app: app.key, kind: .tokens)
+        self.route = route
+        let keyVersion = plan.isUrgent ? state.head.urgentVersion : 0
+        switch try await context.outages.gate(route, target: record.key, keyVersion: keyVersion) {
+        case .send: return true
+        case .probe:
+            isProbing = true
+            return false
+        case .wait(let duration):
+            record.backoff = max(1, record.backoff)
+            ending = .release(after: duration)
+            return false
+        }
+    }
+
     // MARK: - Committing
 
     /// Writes a page's outcomes, in order.
@@ -256,6 +284,7 @@ struct SweepRunner {
             passed: page.passed,
             now: page.state.now
         )
+        let pause = try await noteOutage(sent.outcomes)
         let accepted = zip(page.rows, sent.outcomes).filter { if case .accepted = $0.1 { true } else { false } }
             .map(\.0)
         let quiet = Set(page.rows.suffix(page.quiet).map(\.number))
@@ -270,12 +299,12 @@ struct SweepRunner {
             report.counts.lastPushAt = sent.lastPushAt
         }
         try await stopIfNeeded(&report, of: page)
-        if hasKeptCursor || report.stop != nil || report.verdict == .backOff {
+        if hasKeptCursor || report.stop != nil || pause != nil || report.verdict == .backOff {
             report.result.kept = (
                 passed: KeptRows(version: page.plan.after.taken, rows: accepted.map(\.number)),
                 alerted: KeptRows(version: page.plan.after.alertVersion, rows: alerted.map(\.number))
             )
-            try await keepCursor(report, of: page)
+            try await keepCursor(report, of: page, pause: pause)
             return
         }
         report.handOver(
@@ -350,7 +379,7 @@ struct SweepRunner {
 
     /// Writes what APNs said of tokens. The page will be read again, and so will those behind it: who was not accepted is
     /// sent to again, and only then is the page counted.
-    private mutating func keepCursor(_ report: PageReport, of page: Page) async throws(StoreError) {
+    private mutating func keepCursor(_ report: PageReport, of page: Page, pause: Duration?) async throws(StoreError) {
         let isFirst = !hasKeptCursor
         hasKeptCursor = true
         record.counts.resent += report.failures.count
@@ -366,10 +395,16 @@ struct SweepRunner {
             ending = .release(after: nil)
         } else {
             record.backoff += 1
-            ending = .release(
-                after: report.backOff(of: record.key, attempt: record.backoff, isUrgent: page.plan.isUrgent)
-            )
+            ending = .release(after: pause ?? PageReport.backOff(of: record.key, attempt: record.backoff))
         }
+    }
+
+    /// - Returns: How long everything waits for the outage's next probe; nil: there is none.
+    private mutating func noteOutage(_ outcomes: [Outcome]) async throws(StoreError) -> Duration? {
+        guard let route, !outcomes.isEmpty else { return nil }
+        let wasProbe = isProbing
+        isProbing = false
+        return try await context.outages.note(outcomes, of: route, isWhole: true, isProbe: wasProbe)
     }
 
     private mutating func stopIfNeeded(_ report: inout PageReport, of page: Page) async throws(StoreError) {

@@ -9,7 +9,7 @@ struct SweepWindow: Equatable {
     private static let leastPage = 50
     private static let comfortablePage = 200
     /// The smallest page whose failures can be told from single tokens'.
-    private static let probe = 20
+    private static let smallPage = 20
 
     /// A twelfth of the shard, so that what a crash doubles stays below a tenth of a small shard too.
     ///
@@ -28,10 +28,13 @@ struct SweepWindow: Equatable {
         self.pages = pages
     }
 
-    /// After an outage one small page tries whether it is over.
-    static func probing(_ configuration: DispatchConfiguration) -> SweepWindow {
-        SweepWindow(pageSize: min(probe, configuration.pageSize), pages: 1)
+    /// Where much of a page failed, a small one tries whether that is over.
+    static func trying(_ configuration: DispatchConfiguration) -> SweepWindow {
+        SweepWindow(pageSize: min(smallPage, configuration.pageSize), pages: 1)
     }
+
+    /// One push, that tries whether an outage is over.
+    static let probe = SweepWindow(pageSize: 1, pages: 1)
 
     /// How many pushes a crash of the database may take back, beside those under way: few enough to make a tenth of the
     /// shard together, and so many that a sweep does not wait for the disk at each page.

@@ -3,7 +3,7 @@ internal import Core
 internal import Log
 internal import Store
 
-// Each stop of an app's work, and its end, is said: there are few, and each needs a person.
+// Each stop of an app's work and each outage of its pushes is said, and its end: there are few, and each needs a person.
 extension Logger {
     func stopped(_ kind: TargetKind, of app: AppKey, because reason: String) {
         error(
@@ -27,6 +27,28 @@ extension Logger {
             [
                 "tenant": app.tenant.text, "app": app.bundle.text, "environment": app.environment.rawValue,
                 "work": kind.work, "by": cause, "was_stopped_for": reason,
+            ],
+            limit: .max
+        )
+    }
+
+    func outageBegan(of kind: TargetKind, of app: AppKey, answer: String) {
+        error(
+            "no push succeeds any more: one at a time tries it",
+            [
+                "tenant": app.tenant.text, "app": app.bundle.text, "environment": app.environment.rawValue,
+                "work": kind.work, "last_answer": answer,
+            ],
+            limit: .max
+        )
+    }
+
+    func outageEnded(of kind: TargetKind, of app: AppKey, after duration: Duration) {
+        info(
+            "pushes succeed again: all that waited goes out",
+            [
+                "tenant": app.tenant.text, "app": app.bundle.text, "environment": app.environment.rawValue,
+                "work": kind.work, "after_s": duration,
             ],
             limit: .max
         )

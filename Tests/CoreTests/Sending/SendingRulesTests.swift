@@ -51,29 +51,39 @@ struct SendingRulesTests {
     }
 
     @Test(
-        "more than a tenth of at least twenty pushes lets the target back off",
+        "more than half of at least twenty pushes lets the target back off: whoever can be served is served",
         arguments: [
-            (19, 19, false), (20, 2, false), (20, 3, true), (1000, 100, false), (1000, 101, true), (0, 0, false),
+            (19, 19, false), (20, 10, false), (20, 11, true), (1000, 500, false), (1000, 501, true), (0, 0, false),
         ]
     )
     func verdict(sent: Int, failed: Int, backsOff: Bool) {
         #expect(PageVerdict(sent: sent, failed: failed) == (backsOff ? .backOff : .goOn))
     }
 
-    @Test("what APNs wants later is retried as it says; an urgent push once after two seconds")
+    @Test(
+        "what APNs wants later is retried as it says, within a cap; what it says nothing of soon, and then more seldom"
+    )
     func retries() {
-        #expect(RetryRule.delay(after: .later(after: .seconds(7)), attempt: 1, isUrgent: false) == .seconds(7))
-        #expect(RetryRule.delay(after: .later(after: .zero), attempt: 1, isUrgent: false) == .milliseconds(50))
-        #expect(RetryRule.delay(after: .later(after: .seconds(1)), attempt: 6, isUrgent: true) == .seconds(1))
-        #expect(RetryRule.delay(after: .later(after: .seconds(1)), attempt: 8, isUrgent: true) == .seconds(4))
-        #expect(RetryRule.delay(after: .later(after: .seconds(20)), attempt: 39, isUrgent: true) == .seconds(20))
-        #expect(RetryRule.delay(after: .later(after: nil), attempt: 1, isUrgent: true) == .seconds(2))
-        #expect(RetryRule.delay(after: .later(after: nil), attempt: 2, isUrgent: true) == .seconds(900))
-        #expect(RetryRule.delay(after: .later(after: nil), attempt: 1, isUrgent: false) == .seconds(900))
-        #expect(RetryRule.delay(after: .later(after: nil), attempt: 3, isUrgent: false) == .seconds(3600))
-        #expect(RetryRule.delay(after: .later(after: nil), attempt: 40, isUrgent: false) == .seconds(7200))
-        #expect(RetryRule.delay(after: .unknown, attempt: 1, isUrgent: false) == .milliseconds(500))
-        #expect(RetryRule.delay(after: .unknown, attempt: 40, isUrgent: false) == .seconds(30))
+        func delay(_ failure: RetryRule.Failure, _ attempt: Int, urgent: Bool) -> Duration {
+            RetryRule.delay(after: failure, attempt: attempt, isUrgent: urgent)
+        }
+        #expect(delay(.later(after: .seconds(7)), 1, urgent: false) == .seconds(7))
+        #expect(delay(.later(after: .zero), 1, urgent: false) == .milliseconds(50))
+        #expect(delay(.later(after: .seconds(1)), 6, urgent: true) == .seconds(1))
+        #expect(delay(.later(after: .seconds(1)), 8, urgent: true) == .seconds(4))
+        #expect(delay(.later(after: .seconds(20)), 39, urgent: true) == .seconds(20))
+        #expect(delay(.later(after: .seconds(1_000_000_000)), 1, urgent: true) == .seconds(120))
+        #expect(delay(.later(after: .seconds(1_000_000_000)), 1, urgent: false) == .seconds(900))
+        #expect(
+            [1, 2, 3, 4, 5, 6, 40].map { delay(.later(after: nil), $0, urgent: true) }
+                == [2, 5, 15, 30, 60, 120, 120].map { .seconds($0) }
+        )
+        #expect(
+            [1, 4, 5, 8, 9, 40].map { delay(.later(after: nil), $0, urgent: false) }
+                == [2, 30, 60, 480, 900, 900].map { .seconds($0) }
+        )
+        #expect(delay(.unknown, 1, urgent: false) == .milliseconds(500))
+        #expect(delay(.unknown, 40, urgent: false) == .seconds(30))
     }
 
     @Test(
@@ -94,7 +104,7 @@ struct SendingRulesTests {
         #expect(delay(0) == .seconds(8) && delay(0.5) == .seconds(9) && delay(1) == .seconds(10))
         #expect(delay(-1) == .seconds(8) && delay(7) == .seconds(10))
         #expect(
-            RetryRule.delay(after: .later(after: nil), attempt: 40, isUrgent: false, jitter: 1) == .seconds(7200)
+            RetryRule.delay(after: .later(after: nil), attempt: 40, isUrgent: false, jitter: 1) == .seconds(900)
         )
         let jitters = (0..<1_000).map { RetryRule.jitter(of: "phone-\($0)", attempt: 1) }
         #expect(jitters.allSatisfy { (0..<1).contains($0) })

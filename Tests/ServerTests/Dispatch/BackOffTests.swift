@@ -12,50 +12,22 @@ struct BackOffTests {
         return TargetKey(match: key, kind: .tokens, environment: .production, cadence: .frequent)
     }
 
-    private func report(_ outcomes: [Outcome]) throws -> PageReport {
-        let token = try #require(DeviceToken(validating: "abcd"))
-        let rows = outcomes.indices.map { number in
-            TokenRow(
-                number: Int64(number),
-                activity: ActivityID(unchecked: "phone-\(number)"),
-                token: token,
-                registeredAt: Moment(seconds: 0)
-            )
-        }
-        return PageReport(rows, outcomes, isDowngraded: false)
-    }
-
-    @Test("what is urgent is tried every few seconds however often it has failed, and no sooner than APNs asked for")
-    func urgent() throws {
+    @Test("a while that grows and stays short, spread over a quarter by target, however often it has failed")
+    func waits() throws {
         let target = try target("final")
-        let unknown = try report([.unknown("deadline")])
-        let later = try report([.later(after: .seconds(60), reason: "ServiceUnavailable")])
-        for attempt in 1...40 {
-            #expect(unknown.backOff(of: target, attempt: attempt, isUrgent: true) <= .seconds(5), "\(attempt)")
-            #expect(later.backOff(of: target, attempt: attempt, isUrgent: true) >= .seconds(60), "\(attempt)")
+        let waits = [1, 2, 3, 40].map { PageReport.backOff(of: target, attempt: $0) }
+        for (wait, pause) in zip(waits, [2, 5, 15, 15]) {
+            #expect(wait >= .seconds(pause) && wait <= .seconds(pause) * 1.25, "\(wait)")
         }
-        #expect(unknown.backOff(of: target, attempt: 40, isUrgent: false) >= .seconds(30))
+        #expect(PageReport.backOff(of: target, attempt: 2) == waits[1])
     }
 
-    @Test("targets that an outage stops together come back spread over a quarter of the time that APNs asked for")
+    @Test("targets that an outage stops together come back spread")
     func spread() throws {
-        let report = try report([.later(after: .seconds(80), reason: "ServiceUnavailable"), .unknown("deadline")])
-        let waits = try (0..<200).map { number in
-            report.backOff(of: try target("match-\(number)"), attempt: 1, isUrgent: true)
-        }
-        #expect(waits.allSatisfy { $0 >= .seconds(80) && $0 <= .seconds(100) })
+        let waits = try (0..<200).map { PageReport.backOff(of: try target("match-\($0)"), attempt: 3) }
         for quarter in 0..<4 {
-            let (from, to) = (Duration.seconds(80 + 5 * quarter), Duration.seconds(85 + 5 * quarter))
-            #expect(waits.count { $0 >= from && $0 < to } > 20)
+            let from = Duration.milliseconds(15_000 + 937 * quarter)
+            #expect(waits.count { $0 >= from && $0 < from + .milliseconds(938) } > 20)
         }
-    }
-
-    @Test("the same target and attempt wait equally long, the next attempt differently")
-    func steady() throws {
-        let report = try report([.later(after: .seconds(80), reason: "ServiceUnavailable")])
-        let target = try target("final")
-        let waits = (1...3).map { report.backOff(of: target, attempt: $0, isUrgent: false) }
-        #expect(Set(waits).count == 3)
-        #expect(report.backOff(of: target, attempt: 2, isUrgent: false) == waits[1])
     }
 }

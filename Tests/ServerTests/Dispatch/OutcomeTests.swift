@@ -8,13 +8,14 @@ import Testing
 
 @Suite("Outcomes that are not a success", .database, .timeLimit(.minutes(5)))
 struct OutcomeTests {
-    /// Pages of 25, of which every third push is put off; those to the tokens `heldUp` all are, once.
+    /// Pages of 25, of which two thirds of the first one's pushes are put off; those to the tokens `heldUp` all are, once.
     private static func failingInPart(retryAfter: Int, heldUp: ClosedRange<Int>? = nil) -> EngineFixture.Options {
         let later = #"{"status":503,"reason":"ServiceUnavailable","retry_after":"\#(retryAfter)"}"#
         let rules = (heldUp.map(Array.init) ?? []).map { #""token":"\#(TestTokens.token($0))","times":1"# }
         var options = EngineFixture.Options()
         options.pageSize = 25
-        options.faults = (rules + [#""route":"device","every":3,"times":20"#])
+        options.faults =
+            (rules + [#""route":"device","every":2,"times":14"#, #""route":"device","every":3,"times":6"#])
             .map { #"{"on":{\#($0)},"do":\#(later)}"# }
             .joined(separator: ",")
         options.faults = options.faults.map { #"{"rules":[\#($0)]}"# }

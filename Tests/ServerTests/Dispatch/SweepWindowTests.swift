@@ -26,7 +26,7 @@ struct SweepWindowTests {
 
     @Test("is one small page while an outage may not be over")
     func probing() {
-        let window = SweepWindow.probing(DispatchConfiguration(owner: "test"))
+        let window = SweepWindow.trying(DispatchConfiguration(owner: "test"))
         #expect(window.pageSize == 20)
         #expect(window.pages == 1)
     }
