@@ -39,7 +39,8 @@ struct ConnectionFaultTests {
 
     @Test("a reset connection, half an answer: the push ends unknown, and is counted", arguments: [false, true])
     func unanswered(lean: Bool) async throws {
-        for (action, reason) in [("tcp_reset", "close"), ("half_answer", "half_answer"), ("silence", "silence")] {
+        let cases = [("tcp_reset", "close"), ("half_answer", "half_answer"), ("silence", "silence"), ("mute", "mute")]
+        for (action, reason) in cases {
             try await with(lean, #"{"on":{"skip":1,"times":1},"do":{"\#(action)":true}}"#) { bench in
                 let client = try await bench.connect()
                 #expect(try await client.answer(bench.device("01")).status == 200)
@@ -51,6 +52,19 @@ struct ConnectionFaultTests {
                 #expect(counts.answers == ["200": 1])
                 #expect(counts.unanswered[reason] == 1)
             }
+        }
+    }
+
+    @Test("a connection whose streams have no window gets no body, and the next one works", arguments: [false, true])
+    func withoutWindow(lean: Bool) async throws {
+        try await with(lean, #"{"on":{"times":1},"do":{"no_window":true}}"#) { bench in
+            let client = try await bench.connect()
+            await #expect(throws: HTTP2Error.self) {
+                try await client.send(bench.device("01"), by: .now + .milliseconds(300))
+            }
+            #expect(await bench.simulator.counts.arrived == 0)
+            let status = try await bench.connect().answer(bench.device("02")).status
+            #expect(status == 200)
         }
     }
 

@@ -122,7 +122,7 @@ struct ControlAPITests {
     @Test("open connections, idle ones too, are closed, reset, silenced or told to go", arguments: [false, true])
     func connections(lean: Bool) async throws {
         try await SimulatorBench.with(configure: { $0.isLean = lean }) { bench in
-            for action in ["close", "tcp_reset", "silence", "goaway"] {
+            for action in ["close", "tcp_reset", "silence", "mute", "goaway"] {
                 let client = try await bench.connect()
                 var status = try await client.answer(bench.device("01")).status
                 #expect(status == 200)

@@ -96,6 +96,15 @@ struct LeanFaultTests {
         }
     }
 
+    @Test("a mute connection acknowledges PINGs, and answers no push")
+    func mute() throws {
+        let bench = Bench(try Bench.SimulatedFaults(#"{"rules":[{"on":{"times":1},"do":{"mute":true}}]}"#))
+        bench.begin()
+        #expect(bench.feed(Bench.push(1) + Bench.push(3)) == [])
+        #expect(bench.feed(Bench.frame(6, stream: 0, Array(repeating: 7, count: 8))) == ["PING ack"])
+        #expect(bench.service.counts.unanswered["mute"] == 2)
+    }
+
     @Test("a delayed push is answered when its time has come, unless the client gave it up")
     func delay() throws {
         let service = try Bench.SimulatedFaults(#"{"rules":[{"do":{"delay_ms":200,"jitter_ms":100}}]}"#)

@@ -8,8 +8,8 @@ struct FaultPlan: Sendable {
     let count: Int
 
     private static let verbs = [
-        "status", "reset", "goaway", "delay_ms", "silence", "close", "tcp_reset", "half_answer", "lost_answer",
-        "stream_limit", "undelivered", "refuse", "tls_failure",
+        "status", "reset", "goaway", "delay_ms", "silence", "mute", "no_window", "close", "tcp_reset", "half_answer",
+        "lost_answer", "stream_limit", "undelivered", "refuse", "tls_failure",
     ]
 
     /// Those of `--faults`, a scenario or bare rules; else those of `--scenario`.

@@ -155,8 +155,8 @@ struct ControlAPI: Sendable {
         guard let text = json["do"] else { throw ControlError("missing", field: "do") }
         let action = try FaultRules.action(text, path: "do")
         switch action {
-        case .close, .tcpReset, .silence, .goAway: break
-        default: throw ControlError("must be close, tcp_reset, silence or goaway", field: "do")
+        case .close, .tcpReset, .silence, .mute, .goAway: break
+        default: throw ControlError("must be close, tcp_reset, silence, mute or goaway", field: "do")
         }
         let count = await disturb(action)
         return Self.json(Array(#"{"connections":\#(count)}"#.utf8))

@@ -39,6 +39,7 @@ extension SimulatedService {
             $0.table("unanswered", counts.unanswered)
             $0.member("goaways", counts.goAways)
             $0.member("silences", counts.silences)
+            $0.member("mutes", counts.mutes)
             $0.member("closes", counts.closes)
             $0.member("tcp_resets", counts.tcpResets)
             $0.member("refused_connections", counts.refusedConnections)

@@ -8,6 +8,8 @@ enum FaultAction: Equatable, Sendable {
     case reset(UInt32)
     /// The connection reads and writes nothing from here on.
     case silence
+    /// The connection acknowledges PINGs and SETTINGS, and answers no request from here on.
+    case mute
     /// The connection is closed at once.
     case close
     /// The connection is reset (TCP RST).
@@ -39,10 +41,12 @@ enum FaultAction: Equatable, Sendable {
     case tlsFailure
     /// The first SETTINGS, and whatever else the service has to say, comes so much later.
     case settingsDelay(Duration)
+    /// Its streams never get a window: heads of requests come, bodies do not.
+    case noWindow
 
     var isOfConnection: Bool {
         switch self {
-        case .refuse, .tlsFailure, .settingsDelay: true
+        case .refuse, .tlsFailure, .settingsDelay, .noWindow: true
         default: false
         }
     }

@@ -47,7 +47,8 @@ extension FaultRules {
     /// What may stand beside each verb.
     private static let verbs: [String: [String]] = [
         "status": ["reason", "retry_after", "retry_after_date", "timestamp", "body_bytes", "header_bytes"],
-        "reset": [], "goaway": [], "delay_ms": ["jitter_ms"], "silence": [], "close": [], "tcp_reset": [],
+        "reset": [], "goaway": [], "delay_ms": ["jitter_ms"], "silence": [], "mute": [], "no_window": [],
+        "close": [], "tcp_reset": [],
         "stream_limit": ["for_ms"], "undelivered": [], "half_answer": [], "unknown_frame": [], "push_promise": [],
         "lost_answer": [], "date_offset": [], "refuse": [], "tls_failure": [], "settings_delay_ms": [],
     ]
@@ -85,7 +86,8 @@ extension FaultRules {
 
     /// Those that are simply true.
     private static let plain: [String: FaultAction] = [
-        "silence": .silence, "close": .close, "tcp_reset": .tcpReset, "undelivered": .undelivered,
+        "silence": .silence, "mute": .mute, "no_window": .noWindow, "close": .close,
+        "tcp_reset": .tcpReset, "undelivered": .undelivered,
         "half_answer": .halfAnswer, "unknown_frame": .frame(.unknown), "push_promise": .frame(.pushPromise),
         "lost_answer": .lostAnswer, "refuse": .refuse, "tls_failure": .tlsFailure,
     ]

@@ -53,6 +53,7 @@ struct FaultRules: Sendable {
     enum Reception: Equatable, Sendable {
         case normal
         case lateSettings(Duration)
+        case withoutWindow
         case refused
         case tlsFailure
     }
@@ -137,6 +138,7 @@ struct FaultRules: Sendable {
             case .refuse: return .refused
             case .tlsFailure: return .tlsFailure
             case .settingsDelay(let time): return .lateSettings(time)
+            case .noWindow: return .withoutWindow
             default: continue
             }
         }
@@ -182,8 +184,8 @@ struct FaultRules: Sendable {
         case .streamLimit(let limit, let lasting): effects.streamLimit = (limit, lasting)
         case .frame(let frame): effects.frames.append(frame)
         case .dateOffset(let seconds): effects.dateOffset = seconds
-        case .refuse, .tlsFailure, .settingsDelay: return
-        case .answer, .reset, .silence, .close, .tcpReset, .halfAnswer, .undelivered, .lostAnswer:
+        case .refuse, .tlsFailure, .settingsDelay, .noWindow: return
+        case .answer, .reset, .silence, .mute, .close, .tcpReset, .halfAnswer, .undelivered, .lostAnswer:
             guard effects.settling == nil else { return }
             effects.settling = rules[index].action
         }

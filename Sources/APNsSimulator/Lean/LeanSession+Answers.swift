@@ -6,6 +6,10 @@ extension LeanSession {
             tally.unanswered.silence += 1
             return end(stream)
         }
+        if isMute {
+            tally.unanswered.mute += 1
+            return end(stream)
+        }
         guard sink.faults.isEmpty else { return misbehave(stream) }
         if limit.pinned != nil, pins == 0 { announce(limit.pin(nil)) }
         accept(stream)
@@ -98,6 +102,9 @@ extension LeanSession {
         case .silence:
             sink.note { $0.silences += 1 }
             isDeaf = true
+        case .mute:
+            sink.note { $0.mutes += 1 }
+            isMute = true
         default:
             let resets = action == .tcpReset
             sink.note { if resets { $0.tcpResets += 1 } else { $0.closes += 1 } }
@@ -113,6 +120,10 @@ extension LeanSession {
             tally.unanswered.silence += 1
             return end(stream)
         }
+        if isMute {
+            tally.unanswered.mute += 1
+            return end(stream)
+        }
         for frame in fault.frames { output.raw(frame.bytes(on: stream)) }
         switch fault.settling {
         case .reset(let code):
@@ -124,6 +135,11 @@ extension LeanSession {
             tally.unanswered.silence += 1
             end(stream)
             isDeaf = true
+        case .mute:
+            sink.note { $0.mutes += 1 }
+            tally.unanswered.mute += 1
+            end(stream)
+            isMute = true
         case .close, .tcpReset, .lostAnswer:
             let resets = fault.settling == .tcpReset
             sink.note { if resets { $0.tcpResets += 1 } else { $0.closes += 1 } }

@@ -9,6 +9,7 @@ struct LeanSession: ~Copyable {
         var fullStreams = 1000
         var lowersOnRejection = true
         var windowBytes = 65_535
+        var streamWindowBytes = 65_535
     }
 
     /// What the owner has to see to, after ``receive(_:)`` and ``settle(_:of:)``.
@@ -37,6 +38,8 @@ struct LeanSession: ~Copyable {
     var state = State.open
     /// Nothing is said, though everything is taken.
     var isDeaf = false
+    /// No request is answered, but all else is.
+    var isMute = false
 
     // Streams
     var streams: OpenStreams
@@ -82,7 +85,7 @@ struct LeanSession: ~Copyable {
         streams = OpenStreams(keepsFound: sink.readsFields)
         if sink.readsFields { skimmer = FieldSkimmer() }
         output.settings([
-            1: 4096, 3: settings.initialStreams, 4: settings.windowBytes, 5: LeanFrame.mostPayloadBytes, 6: 8000,
+            1: 4096, 3: settings.initialStreams, 4: settings.streamWindowBytes, 5: LeanFrame.mostPayloadBytes, 6: 8000,
         ])
         pendingLimits.append(settings.initialStreams)
     }

@@ -63,7 +63,7 @@ private struct Arrival: Sendable {
         case .tlsFailure:
             service.sink.note { $0.tlsFailures += 1 }
             failHandshake()
-        case .normal, .lateSettings:
+        case .normal, .lateSettings, .withoutWindow:
             guard configuration.roundTrip > .zero else { return begin(at: endpoint, reception, lean) }
             // TCP's round trip and that of the handshake: what is sent from then on is delayed byte by byte.
             loop.schedule(at: .now + configuration.roundTrip * 2) { begin(at: endpoint, reception, lean) }
@@ -80,10 +80,12 @@ private struct Arrival: Sendable {
         if let lean {
             var settings = LeanSettings(service.configuration)
             settings.settingsDelay = delay
+            if reception == .withoutWindow { settings.session.streamWindowBytes = 0 }
             return lean.assumeIsolated { [settings] in $0.adopt(descriptor, settings) }
         }
         var settings = ListenerSettings.configuration(service.configuration)
         settings.settingsDelay = delay
+        if reception == .withoutWindow { settings.streamWindowBytes = 0 }
         let connection = try? HTTP2ServerConnection.start(
             adopting: descriptor,
             tls: tls,

@@ -13,9 +13,10 @@ final class ProviderConnection: HTTP2ServerHooks {
     private var badTokens = 0
     /// Streams whose request is complete and not yet answered.
     private var pending: Set<Int32> = []
-    /// Streams above are not processed: a GOAWAY says so, or the connection has gone silent.
+    /// Streams above are not processed: a GOAWAY says so, or the connection answers nothing any more.
     private var lastProcessed = Int32.max
     private var isSilent = false
+    private var isMute = false
     var goAway = GoAwayWatch()
 
     /// The descriptor is for a reset; it stays the connection's to close.
@@ -37,12 +38,14 @@ final class ProviderConnection: HTTP2ServerHooks {
         on stream: Int32,
         of connection: isolated HTTP2ServerConnection
     ) {
-        let (isSilent, isProcessed) = (isSilent, stream <= lastProcessed)
+        let (isSilent, isMute, isProcessed) = (isSilent, isMute, stream <= lastProcessed)
         service.assumeIsolated {
             $0.note { counts in
                 counts.arrived += 1
                 if isProcessed { return }
-                if isSilent { counts.unanswered.silence += 1 } else { counts.unanswered.goAway += 1 }
+                let cause: WritableKeyPath<CountKeeper.Unanswered, Int> =
+                    isSilent ? \.silence : isMute ? \.mute : \.goAway
+                counts.unanswered[keyPath: cause] += 1
             }
         }
         guard isProcessed else { return }
@@ -118,6 +121,7 @@ final class ProviderConnection: HTTP2ServerHooks {
             note { $0.resets[code, default: 0] += 1 }
             connection.reset(stream: step.stream, code: code)
         case .silence: goSilent(losing: 1, of: connection)
+        case .mute: goMute(losing: 1)
         case .close, .tcpReset: close(resets: step.fault.settling == .tcpReset, losing: 1, of: connection)
         case .halfAnswer:
             note { $0.unanswered.halfAnswer += 1 }
@@ -146,6 +150,18 @@ final class ProviderConnection: HTTP2ServerHooks {
         connection.setSilence(.deaf)
     }
 
+    /// Does what HTTP/2 asks for, PINGs and SETTINGS, and answers no request from here on.
+    private func goMute(losing more: Int = 0) {
+        isMute = true
+        let unanswered = more + pending.count
+        note {
+            $0.mutes += 1
+            $0.unanswered.mute += unanswered
+        }
+        pending = []
+        lastProcessed = 0
+    }
+
     private func close(resets: Bool, losing more: Int = 0, of connection: isolated HTTP2ServerConnection) {
         let unanswered = more + pending.count
         note {
@@ -161,6 +177,7 @@ final class ProviderConnection: HTTP2ServerHooks {
     func disturb(_ action: FaultAction, of connection: isolated HTTP2ServerConnection) {
         switch action {
         case .silence: goSilent(of: connection)
+        case .mute: goMute()
         case .goAway(let fault):
             note { $0.goAways += 1 }
             let lastStream = fault.lastStream ?? connection.lastStream

@@ -16,6 +16,7 @@ struct CountKeeper: Sendable {
     var unanswered = Unanswered()
     var goAways = 0
     var silences = 0
+    var mutes = 0
     var closes = 0
     var tcpResets = 0
     var refusedConnections = 0
@@ -25,6 +26,7 @@ struct CountKeeper: Sendable {
     struct Unanswered: Equatable, Sendable {
         var goAway = 0
         var silence = 0
+        var mute = 0
         var close = 0
         var halfAnswer = 0
         var cancelled = 0
@@ -32,6 +34,7 @@ struct CountKeeper: Sendable {
         mutating func add(_ other: Unanswered) {
             goAway += other.goAway
             silence += other.silence
+            mute += other.mute
             close += other.close
             halfAnswer += other.halfAnswer
             cancelled += other.cancelled
@@ -62,7 +65,7 @@ struct CountKeeper: Sendable {
         unanswered.add(other.unanswered)
         let sums: [WritableKeyPath<CountKeeper, Int>] = [
             \.connections, \.openConnections, \.doubled, \.doubledIDs, \.doubledStamps, \.reordered, \.idsForgotten,
-            \.streamLimitBroken, \.arrived, \.goAways, \.silences, \.closes, \.tcpResets, \.refusedConnections,
+            \.streamLimitBroken, \.arrived, \.goAways, \.silences, \.mutes, \.closes, \.tcpResets, \.refusedConnections,
             \.tlsFailures,
         ]
         for sum in sums { self[keyPath: sum] += other[keyPath: sum] }
@@ -89,11 +92,12 @@ struct CountKeeper: Sendable {
         counts.arrived = arrived
         counts.resets = resets
         counts.unanswered = [
-            "goaway": unanswered.goAway, "silence": unanswered.silence, "close": unanswered.close,
-            "half_answer": unanswered.halfAnswer, "cancelled": unanswered.cancelled,
+            "goaway": unanswered.goAway, "silence": unanswered.silence, "mute": unanswered.mute,
+            "close": unanswered.close, "half_answer": unanswered.halfAnswer, "cancelled": unanswered.cancelled,
         ]
         counts.goAways = goAways
         counts.silences = silences
+        counts.mutes = mutes
         counts.closes = closes
         counts.tcpResets = tcpResets
         counts.refusedConnections = refusedConnections

@@ -26,12 +26,13 @@ package struct SimulatorCounts: Sendable, Equatable {
     package var arrived = 0
     /// By error code: requests that a rule reset.
     package var resets: [UInt32: Int] = [:]
-    /// Requests that were not answered, by what kept them from it: `goaway` (above the last stream), `silence`, `close` (the
-    /// one that brought it), `half_answer`, `cancelled` (given up by the client while they waited).
+    /// Requests that were not answered, by what kept them from it: `goaway` (above the last stream), `silence`, `mute`,
+    /// `close` (the one that brought it), `half_answer`, `cancelled` (given up by the client while they waited).
     package var unanswered: [String: Int] = [:]
     /// What rules did to connections.
     package var goAways = 0
     package var silences = 0
+    package var mutes = 0
     package var closes = 0
     package var tcpResets = 0
     package var refusedConnections = 0
