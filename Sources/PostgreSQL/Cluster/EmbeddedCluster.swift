@@ -17,6 +17,10 @@ package final class EmbeddedCluster: Sendable {
         package var isDisposable = false
         /// Disposable, but what was committed survives a kill of the server, as it would anywhere: for tests that kill it.
         package var survivesKilling = false
+        /// For tests: settings of the server's over ours, `name=value`.
+        package var settings: [String] = []
+        /// For tests: what the server has in its environment beside ours.
+        package var environment: [String: String] = [:]
 
         package init(directory: String) { self.directory = directory }
     }

@@ -5,6 +5,8 @@ struct ChaosChecker {
     private let doubts: [Doubt]
     /// Times in which APNs made pushes wait or go again, so that newer ones could overtake them.
     private let delays: [Doubt]
+    /// Times in which the database's clock was stepped so far that the two minutes of an alert were over at once.
+    private let jumps: [Doubt]
     private var verdict = ChaosVerdict()
 
     /// A time in which it was in doubt whether a push had arrived. UNIX seconds.
@@ -28,11 +30,12 @@ struct ChaosChecker {
         self.books = books
         self.evidence = evidence
         // Stamps of the simulator's are whole seconds.
-        func times(_ isOne: (ChaosFault.Kind) -> Bool) -> [Doubt] {
-            evidence.faults.filter { isOne($0.fault.kind) }.map { Doubt(begin: $0.begin - 1, end: $0.end + 2) }
+        func times(_ isOne: (ChaosFault) -> Bool) -> [Doubt] {
+            evidence.faults.filter { isOne($0.fault) }.map { Doubt(begin: $0.begin - 1, end: $0.end + 2) }
         }
-        doubts = times(\.isDoubtful)
-        delays = times { $0.group == .apns }
+        doubts = times { $0.kind.isDoubtful }
+        delays = times { $0.kind.group == .apns }
+        jumps = times { $0.kind == .clockStep && Double(abs($0.clockSeconds)) >= Self.alertSeconds }
     }
 
     private mutating func check() {
@@ -219,6 +222,8 @@ struct ChaosChecker {
                     verdict.alertsCancelled += count
                 } else if newerShown, let next, next.posted - event.posted < Self.alertSeconds {
                     verdict.alertsReplaced += count
+                } else if jumps.contains(where: { $0.meets(event.posted, event.posted + Self.alertSeconds) }) {
+                    verdict.alertsExpired += count
                 } else {
                     verdict.add(.lost, "\(name) never had the alert “\(event.title ?? "")”")
                 }

@@ -42,6 +42,7 @@ struct ChaosVerdict: Sendable {
     var alertsShown = 0
     var alertsReplaced = 0
     var alertsCancelled = 0
+    var alertsExpired = 0
     var alertsDoubled = 0
     var alertsDoubledExplained = 0
 

@@ -5,6 +5,8 @@ struct ChaosFault: Equatable, Sendable {
     /// What `--faults` takes.
     enum Group: String, CaseIterable, Sendable {
         case service, database, apns
+        /// What PostgreSQL stands on: its clock, its disk, a pooler before it.
+        case host
     }
 
     enum Kind: String, CaseIterable, Sendable {
@@ -16,7 +18,8 @@ struct ChaosFault: Equatable, Sendable {
         case databaseFreeze = "database_freeze"
         case goAway = "goaway"
         case refusedStream = "refused_stream"
-        case reset, silence, close
+        case reset, silence, mute, close
+        case noWindow = "no_window"
         case halfAnswer = "half_answer"
         case tcpReset = "tcp_reset"
         case tooMany = "429"
@@ -28,6 +31,10 @@ struct ChaosFault: Equatable, Sendable {
         case tlsFailure = "tls_failure"
         case allConnections = "all_connections"
         case lostAnswer = "lost_answer"
+        case clockStep = "clock_step"
+        case poolerRestart = "pooler_restart"
+        case poolerFreeze = "pooler_freeze"
+        case diskFull = "disk_full"
     }
 
     let kind: Kind
@@ -50,23 +57,28 @@ extension ChaosFault.Kind {
         switch self {
         case .kill, .stop, .hang, .drain, .killAll: .service
         case .databaseKill, .databaseRestart, .databaseCut, .databaseFreeze: .database
-        case .goAway, .refusedStream, .reset, .silence, .close, .halfAnswer, .tcpReset, .tooMany, .internalError,
-            .unavailable, .shutdown, .outage, .slow, .streamLimit, .refuse, .tlsFailure, .allConnections, .lostAnswer:
+        case .goAway, .refusedStream, .reset, .silence, .mute, .close, .noWindow, .halfAnswer, .tcpReset, .tooMany,
+            .internalError, .unavailable, .shutdown, .outage, .slow, .streamLimit, .refuse, .tlsFailure,
+            .allConnections, .lostAnswer:
             .apns
+        case .clockStep, .poolerRestart, .poolerFreeze, .diskFull: .host
         }
     }
 
     /// Whether it can leave in doubt if a push arrived, so that it may be sent twice.
     ///
     /// An answer that says "later", a stream that was not processed and an orderly end leave no doubt. A request that the
-    /// simulator resets or leaves unanswered did not arrive, but what waited behind it on the same connection may have.
+    /// simulator resets or leaves unanswered did not arrive, but what waited behind it on the same connection may have; a mute
+    /// connection loses no answer. Leases end by the database's clock: where it jumps ahead, a second process may send what
+    /// the first one is sending. What cannot be committed, on a full disk or through a pooler that is gone, is sent again.
     var isDoubtful: Bool {
         switch self {
         case .kill, .killAll, .stop, .hang, .databaseKill, .databaseRestart, .databaseCut, .databaseFreeze, .silence,
-            .close, .halfAnswer, .tcpReset, .refuse, .tlsFailure, .allConnections, .lostAnswer:
+            .close, .halfAnswer, .tcpReset, .refuse, .tlsFailure, .allConnections, .lostAnswer, .clockStep,
+            .poolerRestart, .poolerFreeze, .diskFull, .noWindow:
             true
-        case .drain, .goAway, .refusedStream, .reset, .tooMany, .internalError, .unavailable, .shutdown, .outage, .slow,
-            .streamLimit:
+        case .drain, .goAway, .refusedStream, .reset, .mute, .tooMany, .internalError, .unavailable, .shutdown, .outage,
+            .slow, .streamLimit:
             false
         }
     }
@@ -87,6 +99,8 @@ extension ChaosFault.Kind {
         case .refusedStream: "APNs: REFUSED_STREAM"
         case .reset: "APNs: streams reset"
         case .silence: "APNs: silence"
+        case .mute: "APNs: PINGs answered and nothing else"
+        case .noWindow: "APNs: streams without a window"
         case .close: "APNs: connections closed"
         case .halfAnswer: "APNs: half answers"
         case .tcpReset: "APNs: connections reset"
@@ -101,6 +115,10 @@ extension ChaosFault.Kind {
         case .tlsFailure: "APNs: TLS fails"
         case .allConnections: "APNs: all connections at once"
         case .lostAnswer: "APNs: answers lost"
+        case .clockStep: "PostgreSQL's clock"
+        case .poolerRestart: "PgBouncer: kill -9"
+        case .poolerFreeze: "PgBouncer: frozen"
+        case .diskFull: "PostgreSQL's disk is full"
         }
     }
 }
@@ -110,6 +128,8 @@ extension ChaosFault {
         switch kind.group {
         case .service where kind != .killAll: "service \(service + 1): \(kind.text)"
         case .apns where share > 0: "\(kind.text), \(share) %"
+        case .host where kind == .clockStep:
+            "\(kind.text): \(abs(clockSeconds)) s \(clockSeconds > 0 ? "ahead" : "behind")"
         default: kind.text
         }
     }
@@ -122,17 +142,22 @@ extension ChaosFault {
         return "\(two(seconds / 60)):\(two(seconds % 60))  \(text)\(length)"
     }
 
+    /// By how much PostgreSQL's clock is set ahead or, where it is negative, behind.
+    var clockSeconds: Int { [30, 600, -30, -600, -3_900][form % 5] }
+
     /// What is done to every open connection of the simulator when the fault begins.
     var disturbance: JSONOutput? {
         switch kind {
         case .allConnections:
-            switch form % 4 {
+            switch form % 5 {
             case 0: ["close": true]
             case 1: ["tcp_reset": true]
             case 2: ["silence": true]
+            case 3: ["mute": true]
             default: ["goaway": ["debug": "chaos"]]
             }
-        case .refuse, .tlsFailure: ["close": true]
+        // What is opened in place of these has the fault.
+        case .refuse, .tlsFailure, .noWindow: ["close": true]
         default: nil
         }
     }
@@ -145,6 +170,8 @@ extension ChaosFault {
         switch kind {
         // A connection that says nothing any more is found out by a PING: a few are enough.
         case .silence, .halfAnswer: on.append(("times", .int(1 + form % 3)))
+        // Those stay so for good: a few connections are enough, as many as a service has.
+        case .mute, .noWindow: on.append(("times", .int(1 + form % 6)))
         case .slow where form % 3 == 0: on.append(("route", "device"))
         case .tooMany, .internalError, .unavailable, .outage:
             if form % 4 == 0 { on.append(("route", form % 8 == 0 ? "device" : "broadcast")) }
@@ -164,6 +191,8 @@ extension ChaosFault {
         case .refusedStream: ["reset": "REFUSED_STREAM"]
         case .reset: ["reset": .string(form % 2 == 0 ? "INTERNAL_ERROR" : "CANCEL")]
         case .silence: ["silence": true]
+        case .mute: ["mute": true]
+        case .noWindow: ["no_window": true]
         case .close: ["close": true]
         case .halfAnswer: ["half_answer": true]
         case .lostAnswer: ["lost_answer": true]
@@ -177,7 +206,7 @@ extension ChaosFault {
         case .refuse: ["refuse": true]
         case .tlsFailure: ["tls_failure": true]
         case .kill, .stop, .hang, .drain, .killAll, .databaseKill, .databaseRestart, .databaseCut, .databaseFreeze,
-            .allConnections:
+            .allConnections, .clockStep, .poolerRestart, .poolerFreeze, .diskFull:
             nil
         }
     }

@@ -48,6 +48,7 @@ struct ChaosPlan: Equatable, Sendable {
         /// By service: when it runs again.
         var busyUntil: [Int]
         var databaseBusyUntil = 0
+        var poolerBusyUntil = 0
         var kindBusyUntil: [ChaosFault.Kind: Int] = [:]
 
         init(dice: Dice, services: Int) {
@@ -80,7 +81,14 @@ struct ChaosPlan: Equatable, Sendable {
             case .database:
                 guard databaseBusyUntil <= at else { return }
                 databaseBusyUntil = fault.endMilliseconds + ChaosPlan.restartMilliseconds
-            case .apns: break
+            case .host where kind == .poolerRestart || kind == .poolerFreeze:
+                guard poolerBusyUntil <= at else { return }
+                poolerBusyUntil = fault.endMilliseconds + ChaosPlan.restartMilliseconds
+            // On a full disk it may end, and it would not come back before there is room.
+            case .host where kind == .diskFull:
+                guard databaseBusyUntil <= at else { return }
+                databaseBusyUntil = fault.endMilliseconds + ChaosPlan.restartMilliseconds
+            case .apns, .host: break
             }
             kindBusyUntil[kind] = fault.endMilliseconds + 500
             faults.append(fault)
@@ -91,13 +99,14 @@ struct ChaosPlan: Equatable, Sendable {
             switch kind {
             case .stop: ChaosPlan.leaseMilliseconds + dice.number(in: 1_000...5_000)
             case .hang: dice.number(in: 500...6_000)
-            case .kill, .killAll, .drain, .databaseKill, .databaseRestart: dice.number(in: 0...4_000)
-            case .databaseFreeze: dice.number(in: 500...6_000)
+            case .kill, .killAll, .drain, .databaseKill, .databaseRestart, .poolerRestart: dice.number(in: 0...4_000)
+            case .databaseFreeze, .poolerFreeze: dice.number(in: 500...6_000)
+            case .clockStep, .diskFull: dice.number(in: 2_000...8_000)
             case .databaseCut, .allConnections: 0
             case .outage: dice.number(in: 1_000...6_000)
             case .refuse, .tlsFailure: dice.number(in: 500...4_000)
-            case .goAway, .refusedStream, .reset, .silence, .close, .halfAnswer, .tcpReset, .tooMany, .internalError,
-                .unavailable, .shutdown, .slow, .streamLimit, .lostAnswer:
+            case .goAway, .refusedStream, .reset, .silence, .mute, .close, .noWindow, .halfAnswer, .tcpReset, .tooMany,
+                .internalError, .unavailable, .shutdown, .slow, .streamLimit, .lostAnswer:
                 dice.number(in: 1_000...8_000)
             }
         }
@@ -105,14 +114,26 @@ struct ChaosPlan: Equatable, Sendable {
         /// In percent; 0 is all.
         private mutating func share(of kind: ChaosFault.Kind) -> Int {
             switch kind {
-            case .goAway, .silence, .close, .halfAnswer, .tcpReset, .lostAnswer: dice.number(in: 1...3)
+            case .goAway, .silence, .mute, .close, .halfAnswer, .tcpReset, .lostAnswer: dice.number(in: 1...3)
             case .refusedStream, .reset, .tooMany, .internalError, .unavailable, .shutdown: dice.number(in: 5...60)
             case .slow: dice.number(in: 30...100)
             case .kill, .killAll, .stop, .hang, .drain, .databaseKill, .databaseRestart, .databaseCut, .databaseFreeze,
-                .outage, .streamLimit, .refuse, .tlsFailure, .allConnections:
+                .outage, .streamLimit, .refuse, .tlsFailure, .allConnections, .noWindow, .clockStep, .poolerRestart,
+                .poolerFreeze, .diskFull:
                 0
             }
         }
+    }
+
+    /// The same without faults of these kinds: what this machine cannot do.
+    func without(_ kinds: Set<ChaosFault.Kind>) -> ChaosPlan {
+        ChaosPlan(seed: seed, milliseconds: milliseconds, faults: faults.filter { !kinds.contains($0.kind) })
+    }
+
+    private init(seed: Int, milliseconds: Int, faults: [ChaosFault]) {
+        self.seed = seed
+        self.milliseconds = milliseconds
+        self.faults = faults
     }
 
     /// What a service or PostgreSQL may take to be back after it was started again.

@@ -16,12 +16,21 @@ final class ChaosCluster: Sendable {
     private let keeper: Task<Void, Never>
 
     /// Makes and starts it below `folder`.
-    static func start(in folder: String) async throws(Failure) -> ChaosCluster {
+    ///
+    /// - Parameters:
+    ///   - folder: Made if it is missing.
+    ///   - clock: What it takes for the time; nil: this machine's.
+    /// - Returns: The cluster, answering.
+    /// - Throws: ``Failure`` where PostgreSQL is not installed or does not start.
+    static func start(in folder: String, clock: FakeClock? = nil) async throws(Failure) -> ChaosCluster {
         do {
             let loop = try EventLoop(name: "database")
             var configuration = EmbeddedCluster.Configuration(directory: folder)
             configuration.isDisposable = true
             configuration.survivesKilling = true
+            if let clock { configuration.environment = clock.environment }
+            // The small disk of a run has to hold it.
+            configuration.settings = ["max_wal_size=256MB"]
             return ChaosCluster(try await EmbeddedCluster.start(configuration, on: loop, by: .now + .seconds(60)), loop)
         } catch {
             throw Failure(.failed, "no PostgreSQL: \(error)")
@@ -35,6 +44,9 @@ final class ChaosCluster: Sendable {
             await cluster.keepRunning(pause: { pause.withLock { $0 } }, report: { _ in })
         }
     }
+
+    /// Of the server that runs now.
+    var processID: Int32 { cluster.processID }
 
     /// For `DATABASE_URL`: the same whenever it is started again.
     var connectionString: String { cluster.connectionString }

@@ -5,6 +5,7 @@ internal import Executables
 /// All that a chaos run needs before it begins: PostgreSQL, the simulator, services, two tenants and their apps.
 struct ChaosStage: Sendable {
     let cluster: ChaosCluster
+    let host: ChaosHost
     let fleet: Fleet
     let simulator: SimulatorControl
     let scripted: ScriptedFaults
@@ -18,13 +19,22 @@ struct ChaosStage: Sendable {
     static let contract: JSONOutput = ["home": "int", "away": "int", "clock": "string"]
 
     static func prepare(_ options: ChaosOptions, in workplace: Workplace) async throws(Failure) -> ChaosStage {
-        let cluster = try await ChaosCluster.start(in: "\(workplace.folder)/database")
+        let host = try await ChaosHost.prepare(options, in: workplace)
+        let cluster: ChaosCluster
+        do throws(Failure) {
+            cluster = try await ChaosCluster.start(in: host.databaseFolder, clock: host.clock)
+            try await host.startPooler(before: cluster, in: workplace)
+        } catch {
+            await host.end()
+            throw error
+        }
         let log = options.logFolder == nil ? [] : ["--log", "\(workplace.folder)/requests.log"]
         let apns = try await workplace.startSimulator(["--seed", String(options.seed)] + log)
         let fleet = try Fleet(
             workplace,
             apns.ready,
             database: cluster.connectionString,
+            pooled: host.pooler?.connectionString,
             masterKeyFile: try FleetStage.writeMasterKey(in: workplace.folder)
         )
         // The first makes the tables.
@@ -34,6 +44,7 @@ struct ChaosStage: Sendable {
         let keys = try await makeTenants(fleet, cluster, apns.ready.credential)
         return ChaosStage(
             cluster: cluster,
+            host: host,
             fleet: fleet,
             simulator: simulator,
             scripted: ScriptedFaults(simulator),

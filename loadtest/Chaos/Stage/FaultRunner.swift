@@ -6,6 +6,7 @@ import FoundationEssentials
 final class FaultRunner: Sendable {
     private let fleet: Fleet
     private let cluster: ChaosCluster
+    private let host: ChaosHost
     private let scripted: ScriptedFaults
     private let services: Int
     /// Takes a line for each fault as it begins.
@@ -19,6 +20,7 @@ final class FaultRunner: Sendable {
     ) {
         fleet = stage.fleet
         cluster = stage.cluster
+        host = stage.host
         scripted = stage.scripted
         self.services = services
         self.report = report
@@ -78,6 +80,15 @@ final class FaultRunner: Sendable {
             await cluster.waitUntilItAnswers(by: soon)
         case .databaseCut: await cluster.cut(everyOther: fault.form % 3 == 0)
         case .databaseFreeze: await cluster.freeze(for: length)
+        case .clockStep:
+            host.clock?.set(fault.clockSeconds)
+            try? await Task.sleep(for: length)
+            host.clock?.set(0)
+        case .poolerRestart: await host.pooler?.restart(after: length)
+        case .poolerFreeze: await host.pooler?.freeze(for: length)
+        case .diskFull:
+            await host.disk?.fill(for: length)
+            await cluster.waitUntilItAnswers(by: soon)
         default: await performAtAPNs(fault, for: length)
         }
     }

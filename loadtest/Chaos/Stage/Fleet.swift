@@ -20,7 +20,8 @@ actor Fleet {
     private let workplace: Workplace
     private let apns: SimulatorReady
     private let arguments: [String]
-    private let environment: [String: String]
+    private let database: String
+    private let pooled: String?
     private let loop: EventLoop
     private var members: [Int: Member] = [:]
     private var turn = 0
@@ -30,11 +31,19 @@ actor Fleet {
     /// Orderly ends have this long, as `--drain` says.
     private static let drainSeconds = 15
 
-    init(_ workplace: Workplace, _ apns: SimulatorReady, database: String, masterKeyFile: String) throws(Failure) {
+    /// Starts none yet. `pooled` is the same database through a pooler, for every second service.
+    init(
+        _ workplace: Workplace,
+        _ apns: SimulatorReady,
+        database: String,
+        pooled: String? = nil,
+        masterKeyFile: String
+    ) throws(Failure) {
         self.workplace = workplace
         self.apns = apns
         arguments = ["--master-key-file", masterKeyFile, "--drain", String(Self.drainSeconds)]
-        environment = ["DATABASE_URL": database]
+        self.database = database
+        self.pooled = pooled
         do throws(EventLoopError) {
             loop = try EventLoop(name: "feed")
         } catch {
@@ -47,7 +56,8 @@ actor Fleet {
         let end = ContinuousClock.now + patience
         while true {
             do throws(Failure) {
-                let started = try await workplace.startService(apns, arguments, environment: environment)
+                let database = number % 2 == 1 ? pooled ?? database : database
+                let started = try await workplace.startService(apns, arguments, environment: ["DATABASE_URL": database])
                 let url = try ServiceURL(started.ready.url)
                 let metrics = try started.ready.metrics_url.map { url throws(Failure) in try ServiceURL(url) }
                 members[number] = Member(
