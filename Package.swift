@@ -104,7 +104,8 @@ let package = Package(
             path: "loadtest",
             exclude: [
                 "README.md", "RESULTS.md", "allocations.c", "allocations.py", "clocks.py", "cluster.py", "flood.py",
-                "live.py", "oddpeer.py", "outages.py", "peers.py", "processes.py", "stage.py", "sweep.py",
+                "live.py", "oddpeer.py", "outages.py", "peers.py", "processes.py", "stage.py", "stalls.py",
+                "sweep.py",
             ],
             resources: [.embedInCode("scenarios")],
             swiftSettings: common

@@ -21,20 +21,25 @@ def binary(name):
 class Cluster:
     """A server of its own on a unix socket and a free port, its files in a temporary folder."""
 
-    def __init__(self, port=0, settings=(), base=None, clock=None):
+    def __init__(self, port=0, settings=(), base=None, clock=None, parent=None, wal=None):
+        """`parent`: where its folder is made; `wal`: a folder for the log of writes, apart from the data."""
         self.clock = clock
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tl-pg-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tl-pg-", dir=parent))
         self.folder.chmod(0o755)
         self.data = self.folder / "data"
         self.port = port or free_port()
         # PostgreSQL refuses to run as root.
         self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
         if self.user:
-            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
+            for folder in filter(None, (self.folder, wal)):
+                os.chown(folder, self.user.pw_uid, self.user.pw_gid)
         if base:
             self.run("pg_basebackup", "-D", self.data, "-R", "-X", "stream", "-d", base)
         else:
-            self.run("initdb", "-D", self.data, "-A", "trust", "-U", "touchline", "--no-sync", "-E", "UTF8", "--locale=C")
+            apart = ["-X", wal / "log"] if wal else []
+            self.run(
+                "initdb", "-D", self.data, "-A", "trust", "-U", "touchline", "--no-sync", "-E", "UTF8", "--locale=C", *apart
+            )
         with open(self.data / "postgresql.auto.conf", "a") as file:
             for setting in (
                 f"port = {self.port}",

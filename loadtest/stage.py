@@ -7,12 +7,14 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import struct
 import subprocess
 import tempfile
 import threading
 import time
+import urllib.parse
 
 from sweep import Process, wait_for
 
@@ -25,14 +27,17 @@ class Stage:
 
     making = threading.Lock()  # PostgreSQL's roles are all databases' own: one migration at a time
 
-    def __init__(self, cluster, name, binaries, relayed=False, simulator=(), flags=(), database=None):
-        self.name, self.cluster, self.flags = name, cluster, list(flags)
+    def __init__(self, cluster, name, binaries, relayed=False, flags=(), database=None, cas=()):
+        self.name, self.cluster = name, cluster
+        self.flags, self.environment = list(flags), {}  # of services, and of the command line
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"tl-{name}-"))
         self.folder.chmod(0o755)
         self.binaries = pathlib.Path(binaries)
         self.services, self.relay = {}, None
-        self.simulator = Process(self.binaries / "apns-simulator", list(simulator), self.folder, "apns-simulator")
+        self.simulator = Process(self.binaries / "apns-simulator", [], self.folder, "apns-simulator")
         self.apns = self.simulator.ready()
+        self.ca_file = self.folder / "ca.pem"
+        self.ca_file.write_text("".join(pathlib.Path(file).read_text() for file in (self.apns["ca_file"], *cas)))
         self.push = self.apns["production"]["push"]
         if relayed:
             self.relay = Relay(int(self.push.rpartition(":")[2]))
@@ -50,7 +55,7 @@ class Stage:
             self.database = database
             self.start(0)
         operator = json.loads(self.touchline("key", "bootstrap", "--json").stdout)["secret"]
-        self.operator = Api(self.url, operator)
+        self.operator = Api(lambda: self.url, operator)
         self.tenant = self.operator.good("POST", "/v1/tenants", {"name": name})["tenant"]
         self.key = self.operator.good("POST", f"/v1/tenants/{self.tenant}/keys", {"role": "admin"})["secret"]
         self.api = Api(lambda: self.url, self.key)
@@ -58,35 +63,41 @@ class Stage:
     # Processes
 
     def start(self, number=0, flags=()):
-        apns = self.apns
         arguments = [
             "serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
             *self.apns_flags(), "--master-key-file", self.key_file, *self.flags, *flags,
         ]
         service = Process(
-            self.binaries / "touchline", arguments, self.folder, f"touchline-{number}", {"DATABASE_URL": self.database}
+            self.binaries / "touchline", arguments, self.folder, f"touchline-{number}",
+            {"DATABASE_URL": self.database, **self.environment},
         )
         self.services[number] = service
+        service.stopped, service.url = False, "http://127.0.0.1:1"  # nobody's
         service.url = service.ready()["url"]
         return service
+
+    def restart(self):
+        """The first service again, with whatever flags and files there are now."""
+        self.services[0].stop()
+        self.start(0)
 
     def apns_flags(self):
         apns = self.apns
         return [
             "--apns-production-push", self.push, "--apns-production-manage", apns["production"]["manage"],
             "--apns-sandbox-push", apns["sandbox"]["push"], "--apns-sandbox-manage", apns["sandbox"]["manage"],
-            "--apns-ca", apns["ca_file"],
+            "--apns-ca", self.ca_file,
         ]
 
     @property
     def url(self):
         """Of a service that runs; of the last one while none does."""
-        running = [s for s in self.services.values() if s.process.poll() is None and not getattr(s, "stopped", False)]
+        running = [s for s in self.services.values() if s.process.poll() is None and not s.stopped]
         return (running or list(self.services.values()))[0].url
 
     def touchline(self, *arguments, key=None, check=True, seconds=60):
         """The command line, with the service's settings in its environment."""
-        environment = {"DATABASE_URL": self.database, "TOUCHLINE_URL": self.url if self.services else ""}
+        environment = {"DATABASE_URL": self.database, "TOUCHLINE_URL": self.url, **self.environment}
         if key:
             environment["TOUCHLINE_KEY"] = key
         return subprocess.run(
@@ -100,7 +111,7 @@ class Stage:
     def close(self, keep=False):
         for service in self.services.values():
             if service.process.poll() is None:
-                service.process.send_signal(18)  # SIGCONT
+                service.process.send_signal(signal.SIGCONT)
                 service.stop()
         if self.relay:
             self.relay.close()
@@ -184,8 +195,6 @@ def event(number, kind="update", **more):
 
 
 def quote(text):
-    import urllib.parse
-
     return urllib.parse.quote(text, safe="")
 
 
