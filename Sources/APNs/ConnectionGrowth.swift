@@ -72,6 +72,12 @@ struct ConnectionGrowth: Sendable {
     /// A connection has shown that it is worth its handshake.
     mutating func yielded() { rest.yielded() }
 
+    /// Another lane is to have the next connection.
+    mutating func hold(until instant: ContinuousClock.Instant) { rest.hold(until: instant) }
+
+    /// A place has become free.
+    mutating func resume(at instant: ContinuousClock.Instant) { rest.resume(at: instant) }
+
     /// Whether an idle connection is one too many.
     ///
     /// - Parameters:

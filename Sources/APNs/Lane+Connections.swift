@@ -23,6 +23,7 @@ extension Lane {
             }
         }
         facts.waiting = max(facts.waiting, atStake)
+        noteStarvation(now: now)
         switch growth.decide(facts, now: now, random: .random(in: 0..<1)) {
         case .none: break
         case .open:

@@ -9,7 +9,10 @@ extension Lane {
         inFlight -= 1
         counters.inFlight.add(-1)
         if entry.connection.openStreams == 0 { entry.idleSince = now }
-        if end == .answered || response.status == 200 { entry.health.answered() }
+        if end == .answered || response.status == 200 {
+            entry.health.answered()
+            starvation.served()
+        }
         // APNs has it, however the rest of the answer ends.
         if response.status == 200 {
             counters.answerTimes.record(flight.writtenAt.duration(to: now))

@@ -13,6 +13,8 @@ struct LaneHooks {
     let connectionFailed: (_ reason: String) -> Void
     /// Tell people that a clock is wrong.
     let clockIsWrong: (_ sentence: String) -> Void
+    /// Ask other lanes for a connection, and tell ``Lane/mayOpen()`` when one has given way.
+    let starves: () -> Void
     /// What waits has changed: who waits outside may come in.
     let queueChanged: (PushRankCounts) -> Void
 }
@@ -34,6 +36,7 @@ final class Lane {
     var connecting = 0
     var connectingSince = ContinuousClock.now
     var growth: ConnectionGrowth
+    var starvation: Starvation
     /// The provider token in use, and how often it has changed.
     var token: String?
     var tokenGeneration = 0
@@ -81,6 +84,7 @@ final class Lane {
             authority: configuration.endpoints[key.environment, key.role].authority,
             scheme: configuration.tls == nil ? "http" : "https"
         )
+        starvation = Starvation(patience: configuration.starvationPatience)
         growth = ConnectionGrowth(
             limit: configuration.connectionsPerLane,
             rest: ReconnectRest(first: configuration.firstReconnect, most: configuration.longestReconnect)

@@ -9,6 +9,7 @@ actor PoolShard {
     private let providerTokens: any ProviderTokenSource
     private nonisolated let counters: ShardCounters
     private nonisolated let reporter: PoolReporter
+    private let siblings: PoolShards
     private var lanes: [LaneKey: Lane] = [:]
     private var admission: Admission
     private var lastNumber = 0
@@ -25,13 +26,15 @@ actor PoolShard {
         configuration: SenderPoolConfiguration,
         providerTokens: any ProviderTokenSource,
         counters: ShardCounters,
-        reporter: PoolReporter
+        reporter: PoolReporter,
+        siblings: PoolShards
     ) {
         self.loop = loop
         self.configuration = configuration
         self.providerTokens = providerTokens
         self.counters = counters
         self.reporter = reporter
+        self.siblings = siblings
         admission = Admission(
             limits: Admission.Limits(routine: configuration.queueLimit, urgentPerLane: configuration.urgentQueueLimit)
         )
@@ -109,6 +112,7 @@ actor PoolShard {
                 fetchToken: { self.fetchToken(key, refused: $0) },
                 connectionFailed: { self.report($0, key) },
                 clockIsWrong: { self.complain(of: $0, key) },
+                starves: { self.askForConnection(key) },
                 queueChanged: {
                     self.admission.update(key, inside: $0)
                     self.letIn()
@@ -147,6 +151,28 @@ actor PoolShard {
     private func complain(of clock: String, _ key: LaneKey) {
         guard reporter.say(clock, about: "clock of \(key.credential)", every: .seconds(3600)) else { return }
         log(clock: clock, key)
+    }
+
+    /// A lane gets no connection: another one of the same credential and endpoint, on whichever loop, gives one up.
+    private func askForConnection(_ key: LaneKey) {
+        let siblings = siblings.all
+        run { shard in
+            for evenAtWork in [false, true] {
+                for sibling in siblings where await sibling.giveWay(to: key, evenAtWork: evenAtWork) {
+                    shard.lanes[key]?.mayOpen()
+                    return
+                }
+            }
+        }
+    }
+
+    private func giveWay(to key: LaneKey, evenAtWork: Bool) -> Bool {
+        let endpoint = configuration.endpoints[key.environment, key.role]
+        return lanes.values.contains { lane in
+            lane.key.credential == key.credential && lane.key.environment == key.environment
+                && configuration.endpoints[lane.key.environment, lane.key.role] == endpoint
+                && lane.giveWay(evenAtWork: evenAtWork)
+        }
     }
 
     private func adopt(_ descriptor: Int32, _ key: LaneKey, began: ContinuousClock.Instant) {

@@ -92,6 +92,14 @@ struct ReconnectRest: Sendable {
         notBefore = nil
     }
 
+    mutating func hold(until instant: ContinuousClock.Instant) { notBefore = max(notBefore ?? instant, instant) }
+
+    /// Whatever was, a connection may be had at `instant`.
+    mutating func resume(at instant: ContinuousClock.Instant) {
+        level = 0
+        notBefore = instant
+    }
+
     private mutating func forget(now: ContinuousClock.Instant) {
         if let raisedAt, now - raisedAt >= Self.memory { level = 0 }
     }

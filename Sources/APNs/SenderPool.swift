@@ -10,6 +10,7 @@ internal import Synchronization
 package final class SenderPool: Sendable {
     private let configuration: SenderPoolConfiguration
     private let shards: [PoolShard]
+    private let siblings: PoolShards
     private let counters: [ShardCounters]
     /// Pushes in hand of each shard, those on their way to it and back included.
     private let loads: [Load]
@@ -28,15 +29,19 @@ package final class SenderPool: Sendable {
         self.counters = counters
         loads = counters.map { _ in Load() }
         let reporter = PoolReporter(configuration.report)
+        let siblings = PoolShards()
+        self.siblings = siblings
         shards = zip(configuration.loops, counters).map { loop, counters in
             PoolShard(
                 loop: loop,
                 configuration: configuration,
                 providerTokens: providerTokens,
                 counters: counters,
-                reporter: reporter
+                reporter: reporter,
+                siblings: siblings
             )
         }
+        siblings.all = shards
     }
 
     /// Sends a batch and waits until each of its pushes has its outcome, at the batch's deadline at the latest.
@@ -92,6 +97,7 @@ package final class SenderPool: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for shard in shards { group.addTask { await shard.drain(by: deadline) } }
         }
+        siblings.all = []
     }
 
     /// Ends what waits in a lane as not processed; what is under way may finish.

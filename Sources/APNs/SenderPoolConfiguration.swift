@@ -80,6 +80,8 @@ package struct SenderPoolConfiguration: Sendable {
     package var onceInFlight = 8
     /// How long a connection may leave all its requests without an answer, whatever their deadlines.
     package var unansweredPatience: Duration = .seconds(3)
+    /// How long pushes wait without any connection that answers before other lanes are asked for theirs.
+    package var starvationPatience: Duration = .seconds(2)
     /// How long pushes wait for another connection rather than go to one that is in doubt.
     package var doubtPatience: Duration = .seconds(3)
     /// Silence before a PING while requests are under way.

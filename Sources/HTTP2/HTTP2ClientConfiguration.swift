@@ -24,6 +24,9 @@ package struct HTTP2ClientConfiguration: Sendable {
     package var probeTimeout: Duration = .seconds(3)
     /// A PING without an answer for so long puts the connection in doubt.
     package var pingPatience: Duration = .seconds(1)
+    /// How long the first request waits for the peer's SETTINGS: a peer that does not want the connection closes it in their
+    /// place, and nothing was sent then.
+    package var settingsPatience: Duration = .seconds(1)
     /// Whether the streams at once grow with the answers, twice as many at most: for a peer that nothing is known of.
     package var startsSlowly = false
     /// The number of the first stream: odd. Tests begin near the last, 2^31 - 1.

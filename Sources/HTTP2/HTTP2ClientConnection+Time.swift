@@ -31,6 +31,14 @@ extension HTTP2ClientConnection {
             let reason = "no TLS within the deadline"
             return end(.cannotConnect(reason), .tls, handshakeFailed: reason)
         }
+        if let deadline = settingsDeadline {
+            if now >= deadline {
+                settingsDeadline = nil
+                handlers?.room()
+            } else {
+                schedule(at: deadline)
+            }
+        }
         if let gatheredUntil {
             if now >= gatheredUntil { pump() } else { schedule(at: gatheredUntil) }
         }

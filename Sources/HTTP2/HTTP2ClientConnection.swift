@@ -20,13 +20,15 @@ package final class HTTP2ClientConnection {
     private var transport: Transport?
     var session: HTTP2Session
     var state = State.opening
-    private var slots: StreamSlots
+    var slots: StreamSlots
     var streams = ClientStreamTable()
     var liveness: Liveness
     var busySince: ContinuousClock.Instant?
     var timer: TimerID?
     var timerInstant: ContinuousClock.Instant?
     let openDeadline: ContinuousClock.Instant
+    /// Until when the peer's SETTINGS are waited for.
+    var settingsDeadline: ContinuousClock.Instant?
     var nextDeadline: ContinuousClock.Instant?
     private var isPumpScheduled = false
     private var gathering: Gathering
@@ -116,27 +118,10 @@ package final class HTTP2ClientConnection {
 
     // MARK: - State, for the owner
 
-    package var isReady: Bool { state == .ready }
-
-    package var isClosed: Bool { state == .closed }
-
-    package var isDraining: Bool { slots.isDraining }
-
-    package var openStreams: Int { slots.open }
-
-    /// A PING is unanswered: better avoided while there is another connection.
-    package var isAsked: Bool { liveness.isAsked }
-
-    /// A PING has been unanswered for long: another connection is wanted.
-    package func isInDoubt(now: ContinuousClock.Instant) -> Bool { liveness.isInDoubt(now: now) }
-
-    /// The peer's error code in its last GOAWAY.
-    package var goAwayCode: UInt32 { session.goAwayCode }
-
     /// Whether one more request with a body of this size would leave now, rather than wait for a limit or a window, and
     /// leave `reserve` free for others.
     package func canSubmit(bodyBytes: Int, leaving reserve: HTTP2Reserve = .none) -> Bool {
-        guard state == .ready, lateEnd == nil, slots.available(leaving: reserve.streams) > 0, !session.isOver,
+        guard isReady, lateEnd == nil, slots.available(leaving: reserve.streams) > 0, !session.isOver,
             let transport, transport.takesOutput, !transport.isBacklogged
         else { return false }
         // A window that never grows past one body must still let that body through.
@@ -243,6 +228,11 @@ package final class HTTP2ClientConnection {
         state = .ready
         liveness.received(now: .now)
         cancelTimer()
+        if configuration.settingsPatience > .zero {
+            let deadline = ContinuousClock.now + configuration.settingsPatience
+            settingsDeadline = deadline
+            schedule(at: deadline)
+        }
         checkLiveness(now: .now)
         schedulePump()
         handlers?.ready()
@@ -253,6 +243,7 @@ package final class HTTP2ClientConnection {
         guard state == .ready else { return }
         session.receive(bytes)
         liveness.received(now: .now)
+        if session.hasPeerSettings { settingsDeadline = nil }
         performActions()
         guard state == .ready else { return }
         schedulePump()

@@ -11,6 +11,7 @@ import TestSupport
 enum TestLoops {
     static let pool = make("test-pool")
     static let far = make("test-far")
+    static let second = make("test-second")
 
     private static func make(_ name: String) -> EventLoop {
         do { return try EventLoop(name: name) } catch { preconditionFailure("\(error)") }

@@ -88,6 +88,7 @@ struct SubmittingTests {
             }
         )
         var configuration = HTTP2ClientConfiguration.patient
+        configuration.settingsPatience = .zero
         if loss == .pingIsOverdue { (configuration.idlePing, configuration.pingTimeout) = (.zero, .zero) }
         record.connection = try HTTP2ClientConnection(
             adopting: pair[0],

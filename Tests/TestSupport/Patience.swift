@@ -41,6 +41,7 @@ extension SenderPoolConfiguration {
         probeTimeout = Patience.long
         pingPatience = Patience.long
         unansweredPatience = Patience.long
+        starvationPatience = Patience.long
     }
 
     /// Against a simulator, over TLS, with patience.
