@@ -29,6 +29,7 @@ package enum Schema {
         Migration(name: "0020_follow_alerts", sql: PackageResources._020_follow_alerts_sql),
         Migration(name: "0021_keep_outages", sql: PackageResources._021_keep_outages_sql),
         Migration(name: "0024_order_events", sql: PackageResources._024_order_events_sql),
+        Migration(name: "0025_end_after_silence", sql: PackageResources._025_end_after_silence_sql),
         Migration(name: "0029_keep_last_answers", sql: PackageResources._029_keep_last_answers_sql),
     ]
 }

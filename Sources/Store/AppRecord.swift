@@ -14,6 +14,8 @@ package struct AppSettings: Equatable, Sendable {
     package var channelLead: Int64 = 86_400
     package var channelLinger: Int64 = 14_400
     package var startLead: Int64 = 600
+    /// How long a match may be without events before it ends by itself, seconds.
+    package var endsAfterSilence = EndHold.silence.components.seconds
 
     package init() {}
 
@@ -63,7 +65,8 @@ extension AppRecord {
     static let columns = """
         bundle, environment, team_id, key_id, key_fingerprint, frequent_updates_declared, channels, tokens,
         storage_policy, frequent_gap_seconds, frequent_urgent_per_hour, standard_gap_seconds, standard_urgent_per_hour,
-        stale_after, channel_lead, channel_linger, start_lead, paused_at, tokens_stopped, channels_stopped
+        stale_after, channel_lead, channel_linger, start_lead, paused_at, tokens_stopped, channels_stopped,
+        ends_after_silence
         """
 
     init(_ row: PGRow, tenant: TenantID) {
@@ -82,6 +85,7 @@ extension AppRecord {
         settings.channelLead = row.int(14)
         settings.channelLinger = row.int(15)
         settings.startLead = row.int(16)
+        settings.endsAfterSilence = row.int(20)
         self.settings = settings
         pausedAt = row.optionalTime(17)
         tokensStopped = row.optionalText(18)

@@ -24,10 +24,11 @@ extension Store {
                 ),
                 Self.planChannels(tenant: key.tenant, bundle: key.bundle),
                 Self.planStarts(tenant: key.tenant, bundle: key.bundle),
+                Self.lookAtSilence(of: key),
             ]
         )
         let row = results[0][0]
-        return (AppRecord(row, tenant: key.tenant), row.bool(20))
+        return (AppRecord(row, tenant: key.tenant), row.bool(21))
     }
 
     /// Changes settings, pause and stops; nil if there is no such app.
@@ -47,8 +48,10 @@ extension Store {
                 WHERE tenant_id = $1 AND bundle = $2 AND environment = $3 FOR UPDATE
                 """
             guard let row = try await connection.query(select, key.parameters, by: deadline).first else { return nil }
-            var settings = AppRecord(row, tenant: key.tenant).settings
+            let former = AppRecord(row, tenant: key.tenant).settings
+            var settings = former
             change(&settings)
+            let changesSilence = settings.endsAfterSilence != former.endsAfterSilence
             let changed = try await connection.query(
                 Self.changeAppSQL,
                 key.parameters + settings.parameters + [.bool(isPaused), .bool(resumes)],
@@ -63,7 +66,10 @@ extension Store {
                     """
                 _ = try await connection.query(sql, key.parameters, by: deadline)
             }
-            for plan in [channels, starts] { _ = try await connection.query(plan.sql, plan.parameters, by: deadline) }
+            let silence = Self.lookAtSilence(of: key)
+            for plan in [channels, starts] + (changesSilence ? [silence] : []) {
+                _ = try await connection.query(plan.sql, plan.parameters, by: deadline)
+            }
             return AppRecord(changed[0], tenant: key.tenant)
         }
     }
@@ -100,8 +106,9 @@ extension Store {
     private static let putAppSQL = """
         INSERT INTO apps AS a (tenant_id, bundle, environment, team_id, key_id, p8_ciphertext, key_fingerprint,
             frequent_updates_declared, channels, tokens, storage_policy, frequent_gap_seconds, frequent_urgent_per_hour,
-            standard_gap_seconds, standard_urgent_per_hour, stale_after, channel_lead, channel_linger, start_lead)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+            standard_gap_seconds, standard_urgent_per_hour, stale_after, channel_lead, channel_linger, start_lead,
+            ends_after_silence)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
         ON CONFLICT (tenant_id, bundle, environment) DO UPDATE SET
             credential_id = CASE WHEN \(sameCredential) THEN a.credential_id ELSE excluded.credential_id END,
             provider_token_ciphertext = CASE WHEN \(sameCredential) THEN a.provider_token_ciphertext END,
@@ -115,9 +122,21 @@ extension Store {
             standard_gap_seconds = excluded.standard_gap_seconds,
             standard_urgent_per_hour = excluded.standard_urgent_per_hour, stale_after = excluded.stale_after,
             channel_lead = excluded.channel_lead, channel_linger = excluded.channel_linger,
-            start_lead = excluded.start_lead, tokens_stopped = NULL, channels_stopped = NULL, updated_at = now()
+            start_lead = excluded.start_lead, ends_after_silence = excluded.ends_after_silence, tokens_stopped = NULL, channels_stopped = NULL, updated_at = now()
         RETURNING \(AppRecord.columns), xmax = 0
         """
+
+    /// Has the housekeeper look at matches under way, which another `ends_after_silence` may end at another time.
+    private static func lookAtSilence(of app: AppKey) -> PGStatement {
+        PGStatement(
+            """
+            UPDATE matches SET housekeep_at = least(housekeep_at, now())
+            WHERE tenant_id = $1 AND bundle = $2 AND deleted_at IS NULL AND end_version IS NULL AND end_due_at IS NULL
+              AND ends_after_silence IS NULL AND kickoff_at <= now() AND housekeep_at > now()
+            """,
+            [.text(app.tenant), .text(app.bundle)]
+        )
+    }
 
     private static let sameCredential =
         "(a.team_id, a.key_id, a.key_fingerprint) = (excluded.team_id, excluded.key_id, excluded.key_fingerprint)"
@@ -127,10 +146,10 @@ extension Store {
             frequent_updates_declared = $4, channels = $5, tokens = $6, storage_policy = $7,
             frequent_gap_seconds = $8, frequent_urgent_per_hour = $9, standard_gap_seconds = $10,
             standard_urgent_per_hour = $11, stale_after = $12, channel_lead = $13, channel_linger = $14,
-            start_lead = $15, paused_at = CASE
-                WHEN $16::boolean IS NULL THEN paused_at WHEN $16 THEN coalesce(paused_at, now()) END,
-            tokens_stopped = CASE WHEN $17::boolean THEN NULL ELSE tokens_stopped END,
-            channels_stopped = CASE WHEN $17 THEN NULL ELSE channels_stopped END, updated_at = now()
+            start_lead = $15, ends_after_silence = $16, paused_at = CASE
+                WHEN $17::boolean IS NULL THEN paused_at WHEN $17 THEN coalesce(paused_at, now()) END,
+            tokens_stopped = CASE WHEN $18::boolean THEN NULL ELSE tokens_stopped END,
+            channels_stopped = CASE WHEN $18 THEN NULL ELSE channels_stopped END, updated_at = now()
         WHERE tenant_id = $1 AND bundle = $2 AND environment = $3
         RETURNING \(AppRecord.columns)
         """
@@ -143,6 +162,7 @@ extension AppSettings {
             .bool(frequentUpdatesDeclared), .text(channels.rawValue), .bool(tokens), .int(storagePolicy.rawValue),
             .int(frequent.gapSeconds), .int(frequent.urgentPerHour), .int(standard.gapSeconds),
             .int(standard.urgentPerHour), .int(staleAfter), .int(channelLead), .int(channelLinger), .int(startLead),
+            .int(endsAfterSilence),
         ]
     }
 }

@@ -67,13 +67,21 @@ extension ChannelRecord {
 extension Store {
     /// Plans the channels that a match is to have, one for each environment of its app, or two by cadence.
     ///
+    /// A match whose kick-off is past by its ``MatchRecord/silence`` gets none, unless it is live: by then it is over.
+    ///
     /// For the transaction that makes or moves the match; also what the housekeeper runs for an app that came later.
     /// - Parameters:
     ///   - tenant: Whose.
     ///   - match: Only this one; nil: all matches of `bundle`.
     ///   - bundle: Only of this app; nil: of `match`, whatever its app.
+    ///   - now: By which a kick-off is long past; nil: the database's clock.
     /// - Returns: One statement; it may run as the API's role.
-    package static func planChannels(tenant: TenantID, match: MatchID? = nil, bundle: BundleID? = nil) -> PGStatement {
+    package static func planChannels(
+        tenant: TenantID,
+        match: MatchID? = nil,
+        bundle: BundleID? = nil,
+        now: Timestamp? = nil
+    ) -> PGStatement {
         PGStatement(
             """
             INSERT INTO channels AS c (tenant_id, match_id, environment, cadence, bundle, storage_policy, next_at)
@@ -88,7 +96,8 @@ extension Store {
                 ELSE ARRAY[]::text[] END) AS k (cadence)
             WHERE m.tenant_id = $1 AND m.deleted_at IS NULL AND m.end_version IS NULL
               AND ($2::text IS NULL OR m.match_id = $2) AND ($3::text IS NULL OR m.bundle = $3)
-              AND m.status IN ('scheduled', 'live')
+              AND (m.status = 'live' OR (m.status = 'scheduled' AND m.kickoff_at
+                  > coalesce($4::timestamptz, now()) - make_interval(secs => \(MatchRecord.silenceSQL))))
             ON CONFLICT (tenant_id, match_id, environment, cadence) DO UPDATE
             SET state = CASE c.state WHEN 'open' THEN 'open' ELSE 'pending' END,
                 channel_id = CASE c.state WHEN 'open' THEN c.channel_id END,
@@ -100,7 +109,7 @@ extension Store {
                OR (c.state = 'open' AND c.next_at IS NOT NULL)
                OR (c.state = 'pending' AND c.attempts = 0 AND c.next_at IS DISTINCT FROM excluded.next_at)
             """,
-            [.text(tenant), .text(match?.text), .text(bundle?.text)]
+            [.text(tenant), .text(match?.text), .text(bundle?.text), .time(now)]
         )
     }
 

@@ -6,6 +6,8 @@ package struct MatchDuty: Sendable {
     package let match: MatchKey
     package let kickoffAt: Moment
     package let lastActivityAt: Moment
+    /// How long it may be without events.
+    package let silence: Duration
     package let endDueAt: Moment?
     package let endRequestedAt: Moment?
     package let resendAt: Moment?
@@ -36,10 +38,10 @@ extension Store {
                     )
                     UPDATE matches m SET housekeep_at = now() + make_interval(secs => $2)
                     FROM due d WHERE (m.tenant_id, m.match_id) = (d.tenant_id, d.match_id)
-                    RETURNING m.tenant_id, m.match_id, m.kickoff_at, m.accepted_at, m.end_due_at, m.end_requested_at,
+                    RETURNING m.tenant_id, m.match_id, m.kickoff_at, \(MatchRecord.lastEventSQL), m.end_due_at, m.end_requested_at,
                         m.end_version IS NOT NULL,
                         m.deleted_at IS NOT NULL OR m.status IN ('postponed', 'abandoned'), clock_timestamp(),
-                        m.housekeep_at, m.resend_at
+                        m.housekeep_at, m.resend_at, \(MatchRecord.silenceSQL)
                     """,
                     [.int(limit), .seconds(lease)]
                 ),
@@ -58,6 +60,7 @@ extension Store {
                 match: row.matchKey(0),
                 kickoffAt: row.moment(2),
                 lastActivityAt: row.moment(3),
+                silence: .seconds(row.int(11)),
                 endDueAt: row.optionalMoment(4),
                 endRequestedAt: row.optionalMoment(5),
                 resendAt: row.optionalMoment(10),
@@ -112,7 +115,7 @@ extension Store {
             by: deadline,
             """
             UPDATE matches SET end_requested_at = NULL, end_due_at = NULL, dismiss_after = NULL, updated_at = now(),
-                housekeep_at = least(greatest(kickoff_at, now()) + interval '6 hours', resend_at)
+                housekeep_at = least(greatest(kickoff_at, now()), resend_at)
             WHERE tenant_id = $1 AND match_id = $2 AND deleted_at IS NULL AND end_version IS NULL
               AND end_due_at > clock_timestamp()
             """,
@@ -152,7 +155,7 @@ extension Store {
 
     /// Sets when a match's open channels go, and drops those that never came to be.
     ///
-    /// One that is postponed keeps them as long as if it were played at its kick-off: it may be put on another day.
+    /// One that is postponed keeps them until six hours after its kick-off: it may be put on another day.
     package func scheduleChannelDeletion(
         _ match: MatchKey,
         by deadline: ContinuousClock.Instant

@@ -9,10 +9,17 @@ extension Store {
     package func putMatch(
         _ draft: MatchDraft,
         _ key: MatchKey,
+        now: Timestamp? = nil,
         by deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> MatchPutAnswer {
         try await tenantTransaction(key.tenant, by: deadline) { connection in
-            let transaction = MatchPut(key: key, draft: draft, connection: connection, deadline: deadline)
+            let transaction = MatchPut(
+                key: key,
+                draft: draft,
+                now: now,
+                connection: connection,
+                deadline: deadline
+            )
             return try await transaction.run()
         }
     }
@@ -108,6 +115,8 @@ extension Store {
 private struct MatchPut {
     let key: MatchKey
     let draft: MatchDraft
+    /// By which a kick-off is long past; nil: the database's clock.
+    let now: Timestamp?
     let connection: PGConnection
     let deadline: ContinuousClock.Instant
 
@@ -120,10 +129,10 @@ private struct MatchPut {
         let answer = try await write()
         switch answer {
         case .created, .updated:
-            let channels = Store.planChannels(tenant: key.tenant, match: key.match)
+            let channels = Store.planChannels(tenant: key.tenant, match: key.match, now: now)
             let starts = Store.planStarts(tenant: key.tenant, match: key.match)
             for plan in [channels, starts] { _ = try await query(plan.sql, plan.parameters) }
-        case .noApp, .contentStateMissing, .fixed, .statusConflict: break
+        case .noApp, .contentStateMissing, .fixed, .statusConflict, .endHeld: break
         }
         return answer
     }
@@ -134,28 +143,34 @@ private struct MatchPut {
         }
         let found = try await query(
             """
-            SELECT \(MatchRecord.columns), m.deleted_at IS NOT NULL, m.end_version IS NOT NULL FROM matches m
+            SELECT \(MatchRecord.columns), m.deleted_at IS NOT NULL, m.end_due_at IS NOT NULL FROM matches m
             WHERE m.tenant_id = $1 AND m.match_id = $2 FOR UPDATE
             """,
             key.parameters
         ).first
         guard let found else { return .contentStateMissing }
         let old = MatchRecord(found)
-        let isDeleted = found.bool(15)
+        let isDeleted = found.bool(MatchRecord.columnCount)
         if isDeleted {
             guard draft.contentState != nil else { return .contentStateMissing }
             return .created(try await revive())
+        }
+        if draft.isRenewed {
+            if old.hasEnded {
+                guard draft.contentState != nil else { return .contentStateMissing }
+                return .updated(try await revive())
+            }
+            guard !found.bool(MatchRecord.columnCount + 1) else { return .endHeld }
         }
         if old.version > 0 {
             guard old.bundle == draft.bundle else { return .fixed(field: "bundle") }
             guard old.type == draft.type else { return .fixed(field: "type") }
         }
         if let status = draft.status, status != old.status {
-            let hasEnded = found.bool(16)
             let isCalledOff = old.status == .postponed || old.status == .abandoned
             // Played after all: what it ended on the phones stays so, and its versions go on.
-            if hasEnded, isCalledOff, status == .scheduled { return .updated(try await revive()) }
-            let isLate = (hasEnded && !isCalledOff) || (old.status == .live && status == .scheduled)
+            if old.hasEnded, isCalledOff, status == .scheduled { return .updated(try await revive()) }
+            let isLate = (old.hasEnded && !isCalledOff) || (old.status == .live && status == .scheduled)
             guard !isLate else { return .statusConflict(old.status) }
         }
         return .updated(MatchRecord(try await query(Self.updateSQL, parameters)[0]))
@@ -178,32 +193,32 @@ private struct MatchPut {
         key.parameters + [
             .text(draft.bundle), .text(draft.type), .time(draft.kickoffAt), .textArray(draft.topics),
             .json(draft.attributes), .json(draft.startAlert), .json(draft.contentState), .text(draft.status?.rawValue),
-            draft.startLead.map { .int($0) } ?? .null,
+            .int(draft.startLead), .int(draft.endsAfterSilence),
         ]
     }
 
-    /// When the housekeeper looks at a match that nobody ended.
+    /// When the housekeeper first looks at a match that nobody ended: it knows from then on when silence ends it.
     private static let housekeepAt = """
-        CASE WHEN $10::text IN ('postponed', 'abandoned') THEN now()
-             ELSE greatest($5::timestamptz, now()) + interval '6 hours' END
+        CASE WHEN $10::text IN ('postponed', 'abandoned') THEN now() ELSE greatest($5::timestamptz, now()) END
         """
 
     private static let insertSQL = """
         INSERT INTO matches AS m (tenant_id, match_id, bundle, attributes_type, kickoff_at, topics, attributes,
-                                  start_alert, content_state, status, housekeep_at, start_lead)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10, 'scheduled'), \(housekeepAt), $11)
+                                  start_alert, content_state, status, housekeep_at, start_lead, ends_after_silence)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10, 'scheduled'), \(housekeepAt), $11, $12)
         ON CONFLICT (tenant_id, match_id) DO NOTHING RETURNING \(MatchRecord.columns)
         """
 
     /// The first content state may be corrected until the first event.
     private static let updateSQL = """
         UPDATE matches AS m SET bundle = $3, attributes_type = $4, kickoff_at = $5, topics = $6, attributes = $7,
-            start_alert = $8, start_lead = $11, content_state = CASE WHEN m.version = 0 THEN coalesce($9, m.content_state)
-                                                   ELSE m.content_state END,
+            start_alert = $8, start_lead = $11, ends_after_silence = $12,
+            content_state = CASE WHEN m.version = 0 THEN coalesce($9, m.content_state) ELSE m.content_state END,
             status = coalesce($10, m.status), updated_at = now(),
             housekeep_at = CASE WHEN $10::text IN ('postponed', 'abandoned')
-                                     OR (m.end_version IS NULL AND m.end_due_at IS NULL AND m.kickoff_at <> $5)
-                                THEN \(housekeepAt)
+                                     OR (m.end_version IS NULL AND m.end_due_at IS NULL
+                                         AND (m.kickoff_at <> $5 OR m.ends_after_silence IS DISTINCT FROM $12))
+                                THEN least(\(housekeepAt), m.resend_at)
                                 WHEN m.status = 'postponed' AND m.kickoff_at <> $5 THEN now()
                                 ELSE m.housekeep_at END
         WHERE m.tenant_id = $1 AND m.match_id = $2 RETURNING \(MatchRecord.columns)
@@ -212,7 +227,7 @@ private struct MatchPut {
     /// A version of its own, since the state is another one: a stamp belongs to one state.
     private static let reviveSQL = """
         UPDATE matches AS m SET bundle = $3, attributes_type = $4, kickoff_at = $5, topics = $6, attributes = $7,
-            start_alert = $8, start_lead = $11, content_state = coalesce($9, m.content_state),
+            start_alert = $8, start_lead = $11, ends_after_silence = $12, content_state = coalesce($9, m.content_state),
             status = coalesce($10, 'scheduled'), updated_at = now(), housekeep_at = \(housekeepAt), deleted_at = NULL,
             paused_at = NULL, version = m.version + 1, accepted_at = now(), stale_after = NULL, relevance_score = NULL, aps_extra = NULL, alert = NULL,
             alert_expires_at = NULL, state_digest = NULL, alert_digest = NULL, last_sequence = NULL,

@@ -166,6 +166,15 @@ struct FixtureImportTests {
         return ImportReport(fixtures: fixtures, outcomes: outcomes, isDry: importer.isDry)
     }
 
+    /// Waits for a match's end: it is held five seconds.
+    private func ended(_ match: String, _ api: APIClient) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        while try await !api.send("GET", "/v1/matches/\(match)").text.contains(#""status":"ended""#) {
+            try #require(.now < deadline)
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
     @Test("makes what is missing, changes what differs, and again changes nothing")
     func isIdempotent() async throws {
         let services = try Workplace(in: ProcessInfo.processInfo.environment["TMPDIR"], name: "touchline-import")
@@ -204,6 +213,22 @@ struct FixtureImportTests {
             #expect(try await sum(scheduled, importer).text == "2 fixtures: 0 new, 0 changed, 2 as they were")
             scheduled[0].members.removeAll { $0.name == "topics" }
             #expect(try await sum(scheduled, importer).text.contains("0 new, 1 changed, 1 as they were"))
+            // An id that is used again for another season: it stays as it ended, until it is renewed.
+            _ = try await stage.admin.send("POST", "/v1/matches/s%2F7/events", ["id": "end", "kind": "end"])
+            try await ended("s%2F7", stage.admin)
+            let again = Self.season(8, minute: "45").filter { ["s/7", "s/8"].contains($0.match) }
+            let warned = try await sum(again, importer)
+            #expect(warned.text.contains("0 new, 2 changed") && warned.text.contains("match_ended (1 fixture)"))
+            #expect(warned.endedText.first?.contains("match s/7: it has ended") == true)
+            #expect(warned.endedText.last?.contains("--renew") == true)
+            #expect(try await sum(again, importer).endedText == warned.endedText, "also where nothing changes any more")
+            var renewing = importer
+            renewing.renews = true
+            let later = Self.season(8, minute: "50").filter { ["s/7", "s/8"].contains($0.match) }
+            #expect(try await sum(later, renewing).endedText == [])
+            let begun = try await stage.admin.send("GET", "/v1/matches/s%2F7")
+            #expect(begun.text.contains(#""status":"scheduled""#))
+            #expect(try await sum(later, renewing).text == "2 fixtures: 0 new, 0 changed, 2 as they were")
             var feed = importer
             feed = FixtureImport(api: stage.feed, bundle: feed.bundle)
             let refused = await #expect(throws: Failure.self) { try await sum(Self.season(61), feed) }

@@ -115,6 +115,7 @@ extension AppRecord {
             "pacing": ["frequent": settings.frequent.json, "standard": settings.standard.json],
             "stale_after": .number(settings.staleAfter), "channel_lead": .number(settings.channelLead),
             "channel_linger": .number(settings.channelLinger), "start_lead": .number(settings.startLead),
+            "ends_after_silence": .number(settings.endsAfterSilence),
             "paused": .bool(pausedAt != nil),
             "stopped": ["tokens": .string(tokensStopped), "channels": .string(channelsStopped)],
         ]

@@ -15,17 +15,21 @@ extension API {
             "attributes",
             "content_state",
             "start",
-            "status"
+            "status",
+            "ends_after_silence",
+            "renew"
         )
         let start = try Self.start(body)
         var draft = MatchDraft(
             bundle: try body.wrapped("bundle"),
             type: try body.wrapped("type"),
-            kickoffAt: try body.time("kickoff_at"),
+            kickoffAt: try KickOff.checked(try body.time("kickoff_at"), field: "kickoff_at"),
             topics: try Self.topics(body),
             attributes: try body.optionalObject("attributes")?.rawJSON,
             startAlert: start?.alert,
             startLead: start?.lead,
+            endsAfterSilence: try body.optionalInteger("ends_after_silence", in: EndHold.silences),
+            isRenewed: try body.optionalBool("renew") ?? false,
             contentState: nil,
             status: try Self.status(body)
         )
@@ -54,16 +58,23 @@ extension API {
             try sizes.check(contentState: draft.contentState)
             if let alert = draft.startAlert { try sizes.check(startAlert: alert, contentState: state.rawJSON) }
         }
-        let answer = try await store.putMatch(draft, key, by: call.deadline)
+        let answer = try await store.putMatch(draft, key, now: call.now, by: call.deadline)
         let (status, match) = try Self.stored(answer, bundle: draft.bundle)
         wake()
-        return try await show(match, status: status, warnings: warnings, call)
+        let standstill = MatchStandstill(match, saidStatus: draft.status, now: call.now)
+        return try await show(
+            match,
+            status: status,
+            warnings: warnings + [standstill?.rawValue].compactMap(\.self),
+            hint: standstill?.hint,
+            call
+        )
     }
 
     func showMatch(_ call: Call) async throws -> HTTPResponse {
         try call.noQuery()
         guard let match = try await store.match(try call.match(), by: call.deadline) else { throw Self.noSuchMatch }
-        return try await show(match, status: 200, warnings: nil, call)
+        return try await show(match, status: 200, warnings: match.endsSoon(now: call.now) ? ["ends_soon"] : nil, call)
     }
 
     func listMatches(_ call: Call) async throws -> HTTPResponse {
@@ -148,6 +159,7 @@ extension API {
         _ match: MatchRecord,
         status: Int,
         warnings: [String]?,
+        hint: String? = nil,
         _ call: Call
     ) async throws -> HTTPResponse {
         var members = match.members
@@ -168,6 +180,7 @@ extension API {
             )
         )
         if let warnings { members.append(("warnings", .array(warnings.map { .string($0) }))) }
+        if let hint { members.append(("hint", .string(hint))) }
         return .json(status, .object(members))
     }
 
@@ -195,7 +208,15 @@ extension API {
                 .conflict,
                 "the match is \(status.rawValue); this cannot be undone",
                 field: "status",
-                hint: "Delete the match and put it again: its versions go on counting."
+                hint: status == .ended
+                    ? MatchStandstill.ended.hint : "Delete the match and put it again: its versions go on counting."
+            )
+        case .endHeld:
+            throw Problem(
+                .conflict,
+                "the match ends in a few seconds, and cannot begin anew before",
+                field: "renew",
+                hint: "Try again in ten seconds."
             )
         }
     }
@@ -248,12 +269,19 @@ extension API {
 }
 
 extension MatchRecord {
+    /// When it ends by itself, if no event comes.
+    private var endsAt: Timestamp { max(kickoffAt, lastEventAt) + silence }
+
+    /// Whether most of the silence that ends it is over.
+    fileprivate func endsSoon(now: Timestamp) -> Bool { !hasEnded && endsAt - now <= EndHold.notice(of: silence) }
+
     fileprivate var members: [(String, JSONOutput)] {
         var members: [(String, JSONOutput)] = [
             ("match", .string(key.match.text)), ("bundle", .string(bundle.text)), ("type", .string(type.text)),
             ("status", .string(status.rawValue)), ("version", .number(version)), ("kickoff_at", .time(kickoffAt)),
             ("last_sequence", .number(lastSequence)), ("last_occurred_at", .time(lastOccurredAt)),
             ("topics", .array(topics.map { .string($0) })), ("paused", .bool(pausedAt != nil)),
+            ("ends_after_silence", .number(endsAfterSilence)), ("ends_at", .time(hasEnded ? nil : endsAt)),
         ]
         if let attributes { members.append(("attributes", .raw(attributes))) }
         if let startAlert {

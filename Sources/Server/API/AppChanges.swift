@@ -6,7 +6,7 @@ internal import Store
 struct AppChanges: Sendable {
     static let names = [
         "frequent_updates_declared", "channels", "tokens", "storage_policy", "pacing", "stale_after", "channel_lead",
-        "channel_linger", "start_lead",
+        "channel_linger", "start_lead", "ends_after_silence",
     ]
 
     private let frequentUpdatesDeclared: Bool?
@@ -19,6 +19,7 @@ struct AppChanges: Sendable {
     private let channelLead: Int64?
     private let channelLinger: Int64?
     private let startLead: Int64?
+    private let endsAfterSilence: Int64?
 
     private struct Pace: Sendable {
         var gapSeconds: Int64?
@@ -42,6 +43,7 @@ struct AppChanges: Sendable {
         channelLead = try body.optionalInteger("channel_lead", in: 0...2_592_000)
         channelLinger = try body.optionalInteger("channel_linger", in: 0...604_800)
         startLead = try body.optionalInteger("start_lead", in: 0...86_400)
+        endsAfterSilence = try body.optionalInteger("ends_after_silence", in: EndHold.silences)
         var paces = (frequent: Pace(), standard: Pace())
         if let pacing = try body.optionalObject("pacing") {
             let reader = try ObjectReader(pacing, path: "pacing", names: ["frequent", "standard"])
@@ -59,6 +61,7 @@ struct AppChanges: Sendable {
         settings.channelLead = channelLead ?? settings.channelLead
         settings.channelLinger = channelLinger ?? settings.channelLinger
         settings.startLead = startLead ?? settings.startLead
+        settings.endsAfterSilence = endsAfterSilence ?? settings.endsAfterSilence
         frequent.apply(to: &settings.frequent)
         standard.apply(to: &settings.standard)
     }

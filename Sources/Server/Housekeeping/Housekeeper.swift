@@ -93,6 +93,7 @@ package final class Housekeeper: Sendable {
         let decided = EndHold.duty(
             kickoffAt: duty.kickoffAt,
             lastActivityAt: duty.lastActivityAt,
+            silence: duty.silence,
             endDueAt: duty.endDueAt,
             resendAt: duty.resendAt,
             hasEnded: duty.hasEnded,
@@ -102,14 +103,33 @@ package final class Housekeeper: Sendable {
         switch decided {
         case .look(let moment):
             try await store.lookAgain(at: duty, moment, by: deadline)
+        case .warn(let endsAt, let next):
+            configuration.log.warning("a silent match ends by itself", Self.fields(duty, endsAt: endsAt))
+            try await store.lookAgain(at: duty, next, by: deadline)
         case .end:
-            if try await store.end(duty.match, by: deadline) != nil { bell.ring() }
+            guard try await store.end(duty.match, by: deadline) != nil else { break }
+            bell.ring()
+            if duty.endDueAt == nil, !duty.isCalledOff {
+                configuration.log.warning("a silent match has ended by itself", Self.fields(duty, endsAt: duty.now))
+            }
         case .resend:
             try await store.resend(duty.match, by: deadline)
             bell.ring()
         case .afterwards:
             try await clearUp(duty)
         }
+    }
+
+    private static func fields(_ duty: MatchDuty, endsAt: Moment) -> LogFields {
+        [
+            "tenant": duty.match.tenant.text, "match": duty.match.match.text,
+            "last_event_at": Self.text(duty.lastActivityAt), "ends_at": Self.text(endsAt),
+            "ends_after_silence_s": duty.silence,
+        ]
+    }
+
+    private static func text(_ moment: Moment) -> String {
+        Timestamp(microseconds: moment.milliseconds * 1_000).description
     }
 
     /// Once the end has reached all of an ended match's targets, its tokens go, and its channels after their linger.

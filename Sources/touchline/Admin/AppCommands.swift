@@ -93,6 +93,7 @@ extension Command {
         Option("--channel-lead", "SECONDS", "how long before kick-off a channel is made"),
         Option("--channel-linger", "SECONDS", "how long after the end it is kept"),
         Option("--start-lead", "SECONDS", "how long before its kick-off a match is started"),
+        Option("--ends-after-silence", "SECONDS", "without an event a match ends by itself, 36 hours unless set"),
         Option("--frequent-gap", "SECONDS", "between routine updates of phones that allow frequent ones"),
         Option("--frequent-urgent", "N", "priority-10 pushes an hour to each of them"),
         Option("--standard-gap", "SECONDS", "between routine updates of all others"),
@@ -129,6 +130,7 @@ extension Command {
             ("channel_lead", try AdminCommand.number("--channel-lead", invocation)),
             ("channel_linger", try AdminCommand.number("--channel-linger", invocation)),
             ("start_lead", try AdminCommand.number("--start-lead", invocation)),
+            ("ends_after_silence", try AdminCommand.number("--ends-after-silence", invocation)),
         ]
     }
 }

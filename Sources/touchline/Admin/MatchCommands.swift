@@ -32,13 +32,20 @@ extension Command {
                 Option("--start-body", "TEXT", "with --start-title"),
                 Option("--start-lead", "SECONDS", "how long before its kick-off, instead of the app's start lead"),
                 Option("--status", "STATUS", "scheduled, postponed or abandoned"),
+                Option(
+                    "--ends-after-silence",
+                    "SECONDS",
+                    "without an event it ends by itself, instead of the app's 36 hours"
+                ),
+                Option("--renew", "begin a match that has ended anew, for another season"),
             ],
             details: """
                 A match that is there already becomes what this says: topics, attributes and the start are taken away where they are \
-                not named again.
+                not named again. One that has ended stays so, and its events are ignored, unless it is renewed.
                 """,
             example: "touchline match create final --bundle com.acme.scores --type MatchAttributes "
-                + #"--kickoff-at 2026-07-19T19:00:00Z --content-state '{"home":0,"away":0}'"#
+                + #"--kickoff-at 2026-07-19T19:00:00Z --content-state '{"home":0,"away":0}'"#,
+            remark: { answer throws(Failure) in try? answer.decode(MatchHint.self).hint }
         ) { invocation throws(Failure) in
             let topics = invocation.value("--topics")?.split(separator: ",").map { JSONOutput.string(String($0)) }
             return .init(
@@ -53,6 +60,8 @@ extension Command {
                     ("attributes", try AdminCommand.json("--attributes", invocation)),
                     ("start", try start(invocation)),
                     ("status", AdminCommand.text("--status", invocation)),
+                    ("ends_after_silence", try AdminCommand.number("--ends-after-silence", invocation)),
+                    ("renew", invocation.isOn("--renew") ? true : nil),
                 ])
             )
         },
@@ -101,7 +110,7 @@ extension Command {
                 try view.list(deliveries, columns, list: "sums", whenEmpty: "nothing was sent yet", last: 10)
             }
             let watched = try WatchedMatch(match: match, deliveries: deliveries, apps: try await look.apps())
-            let remarks = watched.behind(now: .now) + watched.errors
+            let remarks = watched.behind(now: .now) + watched.errors + (try MatchSilence(match).remarks)
             if !remarks.isEmpty { Terminal.print("\n" + remarks.joined(separator: "\n")) }
         },
         matchWatch,

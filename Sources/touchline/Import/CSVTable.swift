@@ -94,6 +94,7 @@ enum CSVTable {
                     throw FixtureFault(place: place, what: "\(name) is no JSON: \(cell)")
                 }
                 members.append((name, .raw(json.rawJSON)))
+            case "renew", "ends_after_silence": members.append((name, value(cell)))
             case _ where path.count == 2:
                 parts[String(path[0]), default: []].append((String(path[1]), value(cell)))
             default: members.append((name, .string(cell)))

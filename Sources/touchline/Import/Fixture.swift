@@ -18,6 +18,9 @@ struct Fixture: Sendable {
 
     func value(_ name: String) -> JSONOutput? { members.first { $0.name == name }?.value }
 
+    /// Whether it is yet to be played.
+    func isAhead(of now: Timestamp) -> Bool { text("kickoff_at").flatMap { Timestamp($0) }.map { $0 > now } ?? false }
+
     /// A member that is a text.
     func text(_ name: String) -> String? { value(name)?.asText }
 
@@ -26,6 +29,8 @@ struct Fixture: Sendable {
     /// The members that a body may have, `match` beside them.
     static let names: Set<String> = [
         "bundle", "type", "kickoff_at", "topics", "attributes", "content_state", "start", "status",
+        "ends_after_silence",
+        "renew",
     ]
 }
 
@@ -172,9 +177,14 @@ struct FixtureFile: Sendable {
         guard let kickoff = fixture.value("kickoff_at") else {
             return faults.append(FixtureFault(place: fixture.place, what: "“kickoff_at” is missing"))
         }
-        guard let text = kickoff.asText, Timestamp(text) != nil else {
+        guard let text = kickoff.asText, let time = Timestamp(text) else {
             let what = "kickoff_at is no time as 2026-07-19T19:00:00Z: \(kickoff.text)"
             return faults.append(FixtureFault(place: fixture.place, what: what))
+        }
+        do throws(Problem) {
+            _ = try KickOff.checked(time, field: "kickoff_at")
+        } catch {
+            return faults.append(FixtureFault(place: fixture.place, what: error.detail))
         }
         if unknown.isEmpty { fixtures.append(fixture) }
     }

@@ -1,5 +1,6 @@
 internal import Core
 internal import Executables
+internal import FoundationEssentials
 
 /// Brings the service's matches to what a file says: makes those that are missing, changes those that differ.
 struct FixtureImport: Sendable {
@@ -7,6 +8,10 @@ struct FixtureImport: Sendable {
     let bundle: String
     /// Nothing is made or changed: what would be is counted.
     var isDry = false
+    /// Matches that have ended, and are to be played at another time, begin anew.
+    var renews = false
+    /// This machine's clock.
+    var now = Timestamp(seconds: Int64(Date.now.timeIntervalSince1970))
     /// Calls at the same time.
     var callsAtOnce = 16
 
@@ -14,9 +19,16 @@ struct FixtureImport: Sendable {
     enum Outcome: Sendable {
         case created(warnings: [String])
         case changed(warnings: [String])
-        case unchanged
+        case unchanged(warnings: [String])
         /// The service's own words.
         case refused(Failure)
+
+        var warnings: [String] {
+            switch self {
+            case .created(let warnings), .changed(let warnings), .unchanged(let warnings): warnings
+            case .refused: []
+            }
+        }
     }
 
     /// A match as the service lists it.
@@ -38,6 +50,9 @@ struct FixtureImport: Sendable {
                     guard wanted == nil || says(wanted, found) else { return false }
                 case "topics":
                     guard says(wanted, found) || (wanted == nil && found?.rawJSON.text == "[]") else { return false }
+                case "ends_after_silence":
+                    guard says(wanted, found) || (wanted == nil && found?.isNull ?? true) else { return false }
+                case "renew": continue
                 case "start":
                     guard says(wanted, found, isStart: true) else { return false }
                 default:
@@ -45,6 +60,14 @@ struct FixtureImport: Sendable {
                 }
             }
             return true
+        }
+
+        var hasEnded: Bool { json.member("status")?.rawJSON.text == "\"ended\"" }
+
+        /// Whether it has ended, and `fixture` says that it is played at another time: its id is used again.
+        func isOutlived(by fixture: Fixture) -> Bool {
+            let wanted = fixture.value("kickoff_at").flatMap { try? JSONScanner.decode($0.bytes) }
+            return hasEnded && time(wanted) != time(json.member("kickoff_at"))
         }
 
         /// What is left of `fixture` to be told: a match that is live or over was scheduled, and a file need not know.
@@ -111,6 +134,9 @@ struct FixtureImport: Sendable {
         return try result.get()
     }
 
+    /// The service's word for a match whose events it ignores.
+    static let hasEnded = "match_ended"
+
     private struct Put: Decodable { let warnings: [String]? }
 
     private func put(
@@ -118,11 +144,15 @@ struct FixtureImport: Sendable {
         _ known: Known?,
         _ contracts: FixtureContracts?
     ) async throws(Failure) -> Outcome {
-        let fixture = known?.news(of: fixture) ?? fixture
-        if let known, known.isAlready(fixture) { return .unchanged }
+        var fixture = fixture
+        let isRenewed = renews && known?.isOutlived(by: fixture) ?? false
+        if isRenewed { fixture.fill("renew", with: true) } else { fixture = known?.news(of: fixture) ?? fixture }
+        let ended = known?.hasEnded == true && fixture.value("renew") == nil ? [Self.hasEnded] : []
+        // That a match which was played has ended is no news.
+        if let known, known.isAlready(fixture) { return .unchanged(warnings: fixture.isAhead(of: now) ? ended : []) }
         if let contracts {
             do throws(Failure) {
-                let warnings = try contracts.check(fixture)
+                let warnings = try contracts.check(fixture) + ended
                 return known == nil ? .created(warnings: warnings) : .changed(warnings: warnings)
             } catch {
                 return .refused(error)

@@ -12,13 +12,14 @@ extension Command {
             Option("--type", "TYPE", "the same, else ScoreAttributes"),
             Option("--content-state", "JSON|@FILE", "the first state of fixtures without their own"),
             Option("--zone", "OFFSET", default: "Z", "of openfootball's kick-offs that name none: +03:00"),
+            Option("--renew", "matches that have ended and are played at another time begin anew, for another season"),
             Option("--dry-run", "say what would be made and changed, and do nothing"),
             APIOptions.json,
         ] + APIOptions.all,
         details: """
             A line of JSON is the body of PUT /v1/matches/{match} with “match” beside it: {"match": "m1", "kickoff_at": \
             "2026-08-22T14:00:00Z", "content_state": {"home": 0, "away": 0}}. CSV names its columns in its first line: match, \
-            kickoff_at, bundle, type, topics (split by ;), status, and content_state.home and the like, where numbers, true, \
+            kickoff_at, bundle, type, topics (split by ;), status, ends_after_silence, and content_state.home and the like, where numbers, true, \
             false and null are what they are, and the rest is text. Of openfootball's files the ids are those of `touchline \
             replay`.
 
@@ -48,7 +49,12 @@ extension Command {
             fixture.fill("content_state", with: state)
             return fixture
         }
-        let importer = FixtureImport(api: api, bundle: bundle, isDry: invocation.isOn("--dry-run"))
+        let importer = FixtureImport(
+            api: api,
+            bundle: bundle,
+            isDry: invocation.isOn("--dry-run"),
+            renews: invocation.isOn("--renew")
+        )
         let result: Result<[FixtureImport.Outcome], Failure>
         do throws(Failure) {
             result = .success(
@@ -98,6 +104,7 @@ struct ImportReport: Sendable {
             Terminal.complain("\(fixture.place), match \(fixture.match): \(failure.message)")
             if let hint = failure.hint { Terminal.complain("       \(hint)") }
         }
+        if !asJSON { for line in endedText { Terminal.complain(line) } }
         Terminal.print(asJSON ? json.text : text)
         guard refused.isEmpty else {
             throw Failure(
@@ -118,6 +125,14 @@ struct ImportReport: Sendable {
         )
     }
 
+    /// Names the matches whose ids were used before, fifty at most, and the way out.
+    var endedText: [String] {
+        guard !ended.isEmpty else { return [] }
+        let lines = ended.prefix(50).map { "\($0.place), match \($0.match): it has ended, and its events are ignored" }
+        let more = ended.count > 50 ? ["and \(ended.count - 50) more"] : []
+        return lines + more + ["Import the file with --renew: they begin anew, for another season."]
+    }
+
     var json: JSONOutput {
         [
             "fixtures": .int(fixtures.count), "created": .int(created), "changed": .int(changed),
@@ -130,6 +145,7 @@ struct ImportReport: Sendable {
                     ]
                 }
             ),
+            "ended": .array(ended.map { .string($0.match) }),
             "warnings": .object(warnings.map { ($0.name, .int($0.count)) }),
         ]
     }
@@ -144,15 +160,13 @@ struct ImportReport: Sendable {
         }
     }
 
+    private var ended: [Fixture] {
+        zip(fixtures, outcomes).compactMap { $1.warnings.contains(FixtureImport.hasEnded) ? $0 : nil }
+    }
+
     private var warnings: [(name: String, count: Int)] {
         var counts: [String: Int] = [:]
-        for outcome in outcomes {
-            switch outcome {
-            case .created(let warnings), .changed(let warnings):
-                for warning in warnings { counts[warning, default: 0] += 1 }
-            case .unchanged, .refused: break
-            }
-        }
+        for warning in outcomes.flatMap(\.warnings) { counts[warning, default: 0] += 1 }
         return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 }

@@ -130,11 +130,12 @@ struct SendingRulesTests {
         #expect(PushTiming.tokenExpiration(isEnd: true, staleDate: stale, now: now) == 10_000 + 14_400)
     }
 
-    @Test("a match ends when its hold is over, when it is called off, and after six silent hours")
+    @Test("a match ends when its hold is over, when it is called off, and after its silence, which is warned of before")
     func ends() {
         let kickoff = Moment(seconds: 100_000)
         func duty(
             last: Int64 = 0,
+            silence: Int64 = 36 * 3600,
             due: Int64? = nil,
             resend: Int64? = nil,
             ended: Bool = false,
@@ -144,6 +145,7 @@ struct SendingRulesTests {
             EndHold.duty(
                 kickoffAt: kickoff,
                 lastActivityAt: Moment(seconds: last),
+                silence: .seconds(silence),
                 endDueAt: due.map(Moment.init(seconds:)),
                 resendAt: resend.map(Moment.init(seconds:)),
                 hasEnded: ended,
@@ -153,9 +155,24 @@ struct SendingRulesTests {
         }
         #expect(duty(due: 105_005, now: 105_004) == .look(at: Moment(seconds: 105_005)))
         #expect(duty(due: 105_005, now: 105_005) == .end)
-        #expect(duty(now: 100_001) == .look(at: kickoff + EndHold.silence))
-        #expect(duty(now: 121_600) == .end)
-        #expect(duty(last: 121_599, now: 121_600) == .look(at: Moment(seconds: 143_199)))
+        #expect(EndHold.silence == .seconds(36 * 3600))
+        // A sixth before its end it is warned of: six hours of 36, ten minutes of one.
+        let (warned, ended) = (kickoff + .seconds(30 * 3600), kickoff + .seconds(36 * 3600))
+        #expect(duty(now: 100_001) == .look(at: warned))
+        #expect(duty(now: warned.seconds - 1) == .look(at: warned))
+        #expect(duty(now: warned.seconds) == .warn(endsAt: ended, look: ended))
+        #expect(duty(now: ended.seconds - 1) == .warn(endsAt: ended, look: ended))
+        #expect(duty(now: ended.seconds) == .end)
+        // From the later of kick-off and last event on.
+        #expect(duty(last: 229_599, now: 229_600) == .look(at: Moment(seconds: 229_599 + 30 * 3600)))
+        #expect(duty(silence: 3_600, now: 102_999) == .look(at: Moment(seconds: 103_000)))
+        #expect(duty(last: 103_000, silence: 3_600, now: 106_600) == .end)
+        let hour = Moment(seconds: 103_600)
+        #expect(duty(silence: 3_600, now: 103_000) == .warn(endsAt: hour, look: hour))
+        #expect(
+            duty(silence: 3_600, resend: 103_100, now: 103_050)
+                == .warn(endsAt: hour, look: Moment(seconds: 103_100))
+        )
         #expect(duty(off: true, now: 0) == .end)
         #expect(duty(resend: 100_030, now: 100_029) == .look(at: Moment(seconds: 100_030)))
         #expect(duty(resend: 100_030, now: 100_030) == .resend)

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Core
+import PostgreSQL
 import Server
 import Store
 import TestSupport
@@ -7,14 +8,80 @@ import Testing
 
 @Suite("The housekeeper", .database, .timeLimit(.minutes(5)))
 struct HousekeeperTests {
-    @Test("ends a match that has been silent for six hours after its kick-off, and one that is called off")
+    @Test(
+        "ends a match that has been silent, by its own setting, its app's longest, or 36 hours",
+        arguments: [
+            // The match's own, its app's two, the last event in minutes, and whether that is the end.
+            (nil, nil, 36 * 60, true), (nil, nil, 36 * 60 - 1, false), (nil, 21_600, 360, true),
+            (nil, 21_600, 359, false), (7_200, 21_600, 120, true), (172_800, 21_600, 2_879, false),
+        ] as [(Int?, Int?, Int, Bool)]
+    )
+    func silence(own: Int?, app: Int?, minutes: Int, ends: Bool) async throws {
+        var options = EngineFixture.Options()
+        if let app { options.app = "UPDATE apps SET ends_after_silence = \(app)" }
+        try await EngineFixture.run(options) { engine in
+            _ = try await engine.store.owner(
+                by: EngineFixture.soon,
+                """
+                UPDATE matches SET ends_after_silence = \(own.map(String.init) ?? "NULL"), status = 'live',
+                    kickoff_at = now() - interval '3 days', accepted_at = now() - interval '\(minutes) minutes',
+                    housekeep_at = now()
+                """
+            )
+            engine.bell.ring()
+            try await engine.until(
+                "SELECT housekeep_at > now() + interval '30 seconds' OR status = 'ended' FROM matches"
+            )
+            #expect(try await engine.value("SELECT status FROM matches") == (ends ? "ended" : "live"))
+            guard !ends else { return }
+            // It is looked at again when the rest of the silence is over, since all but a sixth of it is.
+            let rest = (own ?? app ?? 129_600) / 60 - minutes
+            let next = "SELECT abs(extract(epoch FROM housekeep_at - now()) / 60 - \(rest)) < 0.5 FROM matches"
+            #expect(try await engine.value(next) == "t")
+        }
+    }
+
+    @Test("takes heartbeats and superseded events for a sign of life")
+    func signsOfLife() async throws {
+        try await EngineFixture.run { engine in
+            try await engine.event(1)
+            let silent =
+                "UPDATE matches SET kickoff_at = now() - interval '3 days', accepted_at = now() - interval '37 hours'"
+            _ = try await engine.store.owner(by: EngineFixture.soon, "\(silent), last_sequence = 57")
+            _ = try await engine.store.accept(
+                FeedEvent(id: EventID(unchecked: "late"), sequence: 2, contentState: RawJSON(text: "{}")),
+                bodyDigest: [1],
+                match: engine.key.match,
+                tenant: engine.key.tenant,
+                by: EngineFixture.soon
+            )
+            let look = "UPDATE matches SET housekeep_at = now()"
+            let isKept = "SELECT status = 'live' AND housekeep_at > now() + interval '29 hours' FROM matches"
+            _ = try await engine.store.owner(by: EngineFixture.soon, look)
+            engine.bell.ring()
+            try await engine.until(isKept)
+            _ = try await engine.store.owner(by: EngineFixture.soon, ["DELETE FROM events", PGStatement(silent)])
+            _ = try await engine.store.accept(
+                FeedEvent(id: EventID(unchecked: "beat"), kind: .heartbeat),
+                bodyDigest: [1],
+                match: engine.key.match,
+                tenant: engine.key.tenant,
+                by: EngineFixture.soon
+            )
+            _ = try await engine.store.owner(by: EngineFixture.soon, look)
+            engine.bell.ring()
+            try await engine.until(isKept)
+        }
+    }
+
+    @Test("ends a silent match on its phones")
     func endsByItself() async throws {
         try await EngineFixture.run { engine in
             try await engine.register(1...2)
             _ = try await engine.store.owner(
                 by: EngineFixture.soon,
                 """
-                UPDATE matches SET kickoff_at = now() - interval '7 hours', accepted_at = now() - interval '6 hours',
+                UPDATE matches SET kickoff_at = now() - interval '37 hours', accepted_at = now() - interval '36 hours',
                     housekeep_at = now()
                 """
             )

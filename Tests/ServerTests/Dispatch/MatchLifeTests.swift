@@ -9,7 +9,7 @@ import Testing
 struct MatchLifeTests {
     private var options: EngineFixture.Options {
         var options = EngineFixture.Options()
-        options.app = "UPDATE apps SET channels = 'single'"
+        options.app = "UPDATE apps SET channels = 'single', ends_after_silence = 21600"
         return options
     }
 

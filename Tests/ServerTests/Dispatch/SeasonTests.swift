@@ -10,7 +10,7 @@ import Testing
 struct SeasonTests {
     private var options: EngineFixture.Options {
         var options = EngineFixture.Options()
-        options.app = "UPDATE apps SET channels = 'single'"
+        options.app = "UPDATE apps SET channels = 'single', ends_after_silence = 21600"
         (options.dispatches, options.keepsHouse) = (false, false)
         return options
     }
