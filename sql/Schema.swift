@@ -30,6 +30,7 @@ package enum Schema {
         Migration(name: "0021_keep_outages", sql: PackageResources._021_keep_outages_sql),
         Migration(name: "0024_order_events", sql: PackageResources._024_order_events_sql),
         Migration(name: "0025_end_after_silence", sql: PackageResources._025_end_after_silence_sql),
+        Migration(name: "0026_one_activity_a_token", sql: PackageResources._026_one_activity_a_token_sql),
         Migration(name: "0029_keep_last_answers", sql: PackageResources._029_keep_last_answers_sql),
     ]
 }

@@ -58,6 +58,7 @@ extension Store {
     ///
     /// Insert, commit, *then* compare the match's version with the one that the phone shows: reading the version first
     /// would leave a gap that neither this nor a sweep sees. An activity that comes twice in one call counts as its last.
+    /// An update token is the newest registration's: other activities with it go, in a third round trip (``OneToken``).
     /// - Returns: An answer for each, in order.
     package func register(
         _ registrations: [(match: MatchID, registration: ActivityRegistration)],
@@ -80,7 +81,13 @@ extension Store {
             guard !row.isNull(1) else { continue }
             rows[RegistrationBatch.Key(match, row.wrapped(1))] = .some(FormerRow(row, from: 2))
         }
-        let compared = try await self.tenant(tenant, by: deadline, [compare(batch, rows, tenant)])[0]
+        let results = try await self.tenant(
+            tenant,
+            by: deadline,
+            [compare(batch, rows, tenant), PGStatement(Self.outlivedSQL, batch.tokens(tenant))]
+        )
+        try await removeOutlived(results[1], of: tenant, by: deadline)
+        let compared = results[0]
         var versions: [MatchID: Int64] = [:]
         var behind: Set<RegistrationBatch.Key> = []
         for row in compared {
@@ -147,17 +154,17 @@ extension Store {
         """
 
     /// A row that changes its place or its token gets a new number: one number is one token for ever. Every registration
-    /// renews `registered_xid`, which tells a sweep whether the row is its own.
+    /// renews `registered_xid`, which tells a sweep whether the row is its own. Of one call, what came later is newer.
     ///
     /// Answers a row for each registration of a match that is there; its activity is NULL where the app is not there. Then
     /// comes where the phone's row was before, if it was in the same environment.
     private static let upsertSQL = """
         WITH i AS MATERIALIZED (
-            SELECT m.match_id, i.activity, i.token, i.environment, i.device, a.bundle IS NOT NULL AS has_app,
+            SELECT m.match_id, i.activity, i.token, i.environment, i.device, i.place, a.bundle IS NOT NULL AS has_app,
                    CASE WHEN i.allows THEN 'frequent' ELSE 'standard' END AS cadence,
                    ((hashtextextended(i.activity, 0) & 2147483647) % m.token_shards)::smallint AS shard
-            FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[])
-                AS i (match_id, activity, token, environment, allows, device)
+            FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::bigint[])
+                AS i (match_id, activity, token, environment, allows, device, place)
             CROSS JOIN LATERAL (
                 SELECT * FROM matches x WHERE x.tenant_id = $1 AND x.match_id = i.match_id AND x.deleted_at IS NULL
                 LIMIT 1) m
@@ -171,8 +178,11 @@ extension Store {
                 WHERE o.tenant_id = $1 AND o.match_id = i.match_id AND o.activity = i.activity LIMIT 1
             ) o ON o.environment = i.environment
         ), stored AS (
-            INSERT INTO activities AS a (tenant_id, match_id, activity, environment, cadence, shard, token, device)
-            SELECT $1, i.match_id, i.activity, i.environment, i.cadence, i.shard, i.token, i.device FROM former i
+            INSERT INTO activities AS a (tenant_id, match_id, activity, environment, cadence, shard, token, device,
+                                         registered_at)
+            SELECT $1, i.match_id, i.activity, i.environment, i.cadence, i.shard, i.token, i.device,
+                   n.at + i.place * interval '1 microsecond'
+            FROM former i, (SELECT clock_timestamp() AS at OFFSET 0) n
             WHERE i.has_app
             ON CONFLICT (tenant_id, match_id, activity) DO UPDATE SET
                 row_no = CASE WHEN (a.token, a.environment, a.cadence, a.shard)
@@ -180,7 +190,7 @@ extension Store {
                     THEN a.row_no ELSE excluded.row_no END,
                 environment = excluded.environment, cadence = excluded.cadence, shard = excluded.shard,
                 token = excluded.token, device = excluded.device, refused_reason = NULL, refused_at = NULL,
-                registered_at = clock_timestamp(), registered_xid = excluded.registered_xid
+                registered_at = excluded.registered_at, registered_xid = excluded.registered_xid
         )
         SELECT match_id, CASE WHEN has_app THEN activity END, old_cadence, old_shard, old_row,
                old_xid::text::bigint FROM former
@@ -233,62 +243,5 @@ private struct FormerRow {
         cadence = row.text(column)
         shard = row.int(column + 1)
         transaction = row.optionalInt(column + 3)
-    }
-}
-
-/// Registrations without repetitions, ordered by match and activity, so that two batches lock rows in the same order.
-private struct RegistrationBatch {
-    struct Key: Hashable {
-        let match: MatchID
-        let activity: ActivityID
-
-        init(_ match: MatchID, _ activity: ActivityID) {
-            self.match = match
-            self.activity = activity
-        }
-    }
-
-    let ordered: [(key: Key, registration: ActivityRegistration)]
-
-    init(_ registrations: [(match: MatchID, registration: ActivityRegistration)]) {
-        var last: [Key: ActivityRegistration] = [:]
-        last.reserveCapacity(registrations.count)
-        for (match, registration) in registrations { last[Key(match, registration.activity)] = registration }
-        ordered = last.map { ($0.key, $0.value) }.sorted {
-            ($0.key.match.text, $0.key.activity.text) < ($1.key.match.text, $1.key.activity.text)
-        }
-    }
-
-    /// Tenant, then the distinct matches with environments and settings.
-    func places(_ tenant: TenantID) -> [PGValue] {
-        struct Place: Hashable {
-            let match: MatchID
-            let environment: APNsEnvironment
-            let allows: Bool
-        }
-        let places = Set(
-            ordered.map {
-                Place(
-                    match: $0.key.match,
-                    environment: $0.registration.environment,
-                    allows: $0.registration.allowsFrequentUpdates
-                )
-            }
-        ).sorted { ($0.match.text, $0.environment.rawValue) < ($1.match.text, $1.environment.rawValue) }
-        return [
-            .text(tenant), .textArray(places.map(\.match.text)), .textArray(places.map(\.environment.rawValue)),
-            .boolArray(places.map(\.allows)),
-        ]
-    }
-
-    /// Tenant, then the registrations.
-    func rows(_ tenant: TenantID) -> [PGValue] {
-        [
-            .text(tenant), .textArray(ordered.map(\.key.match.text)), .textArray(ordered.map(\.key.activity.text)),
-            .textArray(ordered.map(\.registration.token.text)),
-            .textArray(ordered.map(\.registration.environment.rawValue)),
-            .boolArray(ordered.map(\.registration.allowsFrequentUpdates)),
-            .textArray(ordered.map(\.registration.device?.text)),
-        ]
     }
 }

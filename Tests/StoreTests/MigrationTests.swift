@@ -28,6 +28,7 @@ struct MigrationTests {
         "0021_keep_outages": "ad29c7052d1a5195",
         "0024_order_events": "e6d210740c2a2aac",
         "0025_end_after_silence": "96a5fbbb02a9ef30",
+        "0026_one_activity_a_token": "aaf1e225770bcdf3",
         "0029_keep_last_answers": "424ef20b520bcaf0",
     ]
 

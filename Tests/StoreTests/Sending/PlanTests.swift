@@ -96,6 +96,30 @@ struct PlanTests {
         #expect(again.rows.map(\.number) == page.rows.map(\.number))
     }
 
+    @Test("registering looks for other activities with the same token by its index")
+    func findsTokens() async throws {
+        let match = try await SendingFixture(store: TestDatabase.current.store(limit: 1))
+        let soon = SendingFixture.soon
+        _ = try await match.store.owner(by: soon, "ALTER TABLE activities SET (autovacuum_enabled = off)")
+        // Planned while there is nothing.
+        for number in 0..<6 { try await match.register([try match.registration("early-\(number)")]) }
+        _ = try await match.store.owner(
+            by: soon,
+            """
+            INSERT INTO activities (tenant_id, match_id, activity, environment, cadence, token)
+            SELECT 't_acme', 'final', 'bulk-' || n, 'production', 'frequent', lpad(to_hex(n), 64, '0')
+            FROM generate_series(1, 20000) n
+            """
+        )
+        let before = try await rowsRead(match)
+        try await match.register(try (0..<10).map { try match.registration("late-\($0)") })
+        let taken = String(repeating: "0", count: 60) + "0007"
+        try await match.register([try match.registration("other", token: taken)])
+        let read = try await rowsRead(match) - before
+        #expect(read > 0 && read < 200, "\(read) rows read")
+        #expect(try await match.value("SELECT activity FROM activities WHERE token = '\(taken)'") == "other")
+    }
+
     @Test("a page of starts reads so many devices, whoever follows, and all pages find everybody once")
     func readsDevicesByPages() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store(limit: 1))
@@ -156,7 +180,7 @@ struct PlanTests {
 
     /// Rows of `activities` that this connection's scans have read.
     private func rowsRead(_ match: SendingFixture) async throws -> Int {
-        try await read(match, ["activities", "activities_pkey", "activities_sweep"])
+        try await read(match, ["activities", "activities_pkey", "activities_sweep", "activities_token"])
     }
 
     private func stragglersRead(_ match: SendingFixture) async throws -> Int {

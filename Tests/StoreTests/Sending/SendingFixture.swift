@@ -80,18 +80,23 @@ struct SendingFixture {
 
     func registration(
         _ activity: String,
-        token: String = "abcd",
+        token: String? = nil,
         frequent: Bool = true,
         shown: Int64? = nil,
         environment: APNsEnvironment = .production
     ) throws -> ActivityRegistration {
         ActivityRegistration(
             activity: ActivityID(unchecked: activity),
-            token: try #require(DeviceToken(validating: token)),
+            token: try #require(DeviceToken(validating: token ?? Self.token(of: activity))),
             environment: environment,
             allowsFrequentUpdates: frequent,
             shownVersion: shown
         )
+    }
+
+    /// Each activity has a token of its own.
+    private static func token(of activity: String) -> String {
+        activity.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     @discardableResult

@@ -194,7 +194,7 @@ struct TargetStoreTests {
     @Test("dead tokens go unless they were registered since; refused ones are set aside until they register again")
     func tokenOutcomes() async throws {
         let match = try await SendingFixture(store: TestDatabase.current.store())
-        try await match.register(["a", "b", "c"].map { try match.registration($0, token: "aa") })
+        try await match.register(["a", "b", "c"].map { try match.registration($0) })
         try await match.event("1")
         let record = try #require(try await match.claim().first)
         let page = try await read(record, match)
@@ -206,7 +206,7 @@ struct TargetStoreTests {
         _ = try await match.store.commitPage(record, result, by: SendingFixture.soon)
         #expect(try await match.value("SELECT string_agg(activity, ',' ORDER BY activity) FROM activities") == "b,c")
         #expect(try await read(record, match).rows.map(\.activity.text) == ["b"])
-        try await match.register([try match.registration("c", token: "aa")])
+        try await match.register([try match.registration("c")])
         #expect(Set(try await read(record, match).rows.map(\.activity.text)) == ["b", "c"])
     }
 }
