@@ -18,6 +18,8 @@ package final class LogFixture: Sendable {
         var ends: [Int32] = [0, 0]
         precondition(pipe(&ends) == 0, "pipe")
         readEnd = ends[0]
+        // F_SETPIPE_SZ: 1 MB, so that a test may let a service run on before it reads.
+        _ = fcntl(ends[1], 1031, 1 << 20)
         // Whoever still holds a logger may write: the output itself keeps its end open.
         let writeEnd = OpenDescriptor(ends[1])
         let clock = ThreadLock(Self.start)
@@ -55,7 +57,7 @@ package final class LogFixture: Sendable {
         }
     }
 
-    /// Everything that was logged, by line; a pipe holds 64 KB of it.
+    /// Everything that was logged, by line; a pipe holds 1 MB of it.
     package func lines() -> [String] {
         output.flush(seconds: 30)
         return read()
@@ -68,7 +70,7 @@ package final class LogFixture: Sendable {
     package func read(waiting: Bool = false) -> [String] {
         var count: Int32 = 0
         guard waiting || ioctl(readEnd, UInt(FIONREAD), &count) == 0 && count > 0 else { return [] }
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
         let read = Glibc.read(readEnd, &buffer, buffer.count)
         return rest.withLock { rest in
             rest += buffer.prefix(max(0, read))

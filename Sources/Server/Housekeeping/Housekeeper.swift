@@ -32,6 +32,8 @@ package final class Housekeeper: Sendable {
         package var pruning: Duration = .seconds(600)
         /// Between two looks at how many dead rows the small tables have.
         package var vacuuming: Duration = .seconds(5)
+        /// Between two looks for matches that are behind.
+        package var watching: Duration = .seconds(5)
         package var log = Logger.silent
         /// For tests: called between any two steps of making and deleting channels. What it throws is as if the process
         /// had died there.
@@ -58,6 +60,7 @@ package final class Housekeeper: Sendable {
             group.addTask { await self.prune() }
             group.addTask { await self.vacuum() }
             group.addTask { await self.lookAfterWaitingStarts() }
+            group.addTask { await self.watchForStalls() }
             var pause = Duration.zero
             while !Task.isCancelled {
                 await self.bell.housekeeping.wait(atMost: pause)
@@ -220,6 +223,14 @@ package final class Housekeeper: Sendable {
             while let count = try? await store.pruneEvents(limit: 5000, by: deadline), count == 5000 {}
             while let count = try? await store.pruneTurns(limit: 1000, by: deadline), count >= 1000 {}
             try? await Task.sleep(for: configuration.pruning)
+        }
+    }
+
+    private func watchForStalls() async {
+        var reporter = BehindReporter(store: store, log: configuration.log)
+        while !Task.isCancelled {
+            await reporter.look(by: .now + .seconds(3))
+            try? await Task.sleep(for: configuration.watching)
         }
     }
 
