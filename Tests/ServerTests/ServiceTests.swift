@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import HTTP2
+import Log
 import PostgreSQL
 import Server
 import Store
@@ -19,6 +20,7 @@ private struct RunningService: Sendable {
     static func with(
         conninfo: String = TestDatabase.current.conninfo,
         flags: [String: String] = [:],
+        log: LogFixture? = nil,
         _ body: (RunningService) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "touchline-service-\(UUID())")
@@ -28,7 +30,7 @@ private struct RunningService: Sendable {
         let settings = try settings(conninfo, flags.merging(["--ready-file": ready]) { $1 })
         let stop = StopRequest()
         let loop = TestDatabase.current.loop
-        async let ended: Void = Service(settings: settings, log: nil).run(until: stop)
+        async let ended: Void = Service(settings: settings, log: log?.output).run(until: stop)
         do {
             try await body(try await started(ready, stop: stop, loop: loop))
         } catch {
@@ -56,7 +58,7 @@ private struct RunningService: Sendable {
 
     private static func started(_ file: String, stop: StopRequest, loop: EventLoop) async throws -> RunningService {
         struct Ready: Decodable {
-            let url: String
+            let url: String?
             let metrics_url: String
             let pid: Int32
         }
@@ -68,8 +70,16 @@ private struct RunningService: Sendable {
             }
             let ready = try JSONDecoder().decode(Ready.self, from: data)
             #expect(ready.pid == ProcessInfo.processInfo.processIdentifier)
-            let ports = try [ready.url, ready.metrics_url].map { try #require(URL(string: $0)?.port) }
-            return RunningService(url: ready.url, metricsPort: ports[1], port: ports[0], stop: stop, loop: loop)
+            let ports = try [ready.url ?? "http://none:1", ready.metrics_url].map {
+                try #require(URL(string: $0)?.port)
+            }
+            return RunningService(
+                url: ready.url ?? "",
+                metricsPort: ports[1],
+                port: ports[0],
+                stop: stop,
+                loop: loop
+            )
         }
         throw PGError(.deadline, "the service did not start")
     }
@@ -103,7 +113,8 @@ private struct RunningService: Sendable {
 struct ServiceTests {
     @Test("makes its tables, serves, and ends when it is told to")
     func life() async throws {
-        try await RunningService.with { service in
+        let log = LogFixture()
+        try await RunningService.with(log: log) { service in
             #expect(try await service.get("/healthz").status == 200)
             #expect(try await service.get("/readyz").status == 200)
             #expect(try await service.get("/readyz", metrics: true).status == 200)
@@ -112,6 +123,12 @@ struct ServiceTests {
             let text = String(decoding: metrics.body, as: UTF8.self)
             #expect(text.contains("touchline_database_reachable 1"))
             #expect(text.contains(#"touchline_pushes_total{outcome="accepted"} 0"#))
+            // Known once the counts were looked at.
+            var whole = text
+            while !whole.contains("touchline_versions_off") {
+                whole = String(decoding: try await service.get("/metrics", metrics: true).body, as: UTF8.self)
+            }
+            try MetricsPage.check(whole)
         }
         // Again, on tables that are there.
         try await RunningService.with { service in
@@ -127,7 +144,8 @@ struct ServiceTests {
         let configuration = EmbeddedCluster.Configuration(directory: folder.path)
         let loop = TestDatabase.current.loop
         let cluster = try await EmbeddedCluster.start(configuration, on: loop, by: .patient)
-        try await RunningService.with(conninfo: cluster.connectionString) { service in
+        let log = LogFixture()
+        try await RunningService.with(conninfo: cluster.connectionString, log: log) { service in
             let connection = try await PGConnection.connect(
                 cluster.connectionString,
                 on: loop,
@@ -148,9 +166,45 @@ struct ServiceTests {
                 while back?.status == 503, .now < deadline { back = try? await service.get("/v1/tenants", key: key) }
                 #expect(back?.status == 200)
                 group.cancelAll()
+                let id = away?.fields["x-request-id"] ?? "none"
+                _ = await log.line(with: "warning api: a call failed; status=503 request_id=\(id)")
+                _ = await log.line(with: "database: PostgreSQL can")
             }
         }
+        let lines = log.all()
+        #expect(lines.contains { $0.contains("service: serving; url=http://127.0.0.1:") })
+        #expect(lines.contains { $0.contains("service: draining; at_most_s=20 ") })
+        #expect(lines.contains { $0.contains("service: drained; took_s=") })
+        #expect(lines.contains { $0.hasSuffix("info service: stopped") })
         await cluster.stop(by: .now + .seconds(120))
+    }
+
+    @Test("says how far it is behind in every process, whatever parts that takes", arguments: ["api", "housekeeping"])
+    func oldestDue(role: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        _ = try await Store.migrator.run(on: connection, by: .patient)
+        try await RunningService.with(flags: ["--roles": role]) { service in
+            func oldest() async throws -> Double? {
+                let metrics = try await service.get("/metrics", metrics: true)
+                let lines = String(decoding: metrics.body, as: UTF8.self).split(separator: "\n")
+                let line = lines.first { $0.hasPrefix("touchline_oldest_due_seconds ") }
+                return line?.split(separator: " ").last.flatMap { Double($0) }
+            }
+            #expect(try await oldest() == 0)
+            for sql in [
+                """
+                INSERT INTO matches (tenant_id, match_id, bundle, attributes_type, kickoff_at, content_state, version)
+                VALUES ('t_1', 'final', 'b', 'Score', now(), '{}', 1)
+                """,
+                """
+                INSERT INTO targets (tenant_id, match_id, kind, environment, cadence, due_at)
+                VALUES ('t_1', 'final', 'tokens', 'production', 'frequent', now() - interval '100 seconds')
+                """,
+            ] { _ = try await connection.query(sql, by: .patient) }
+            let age = try #require(try await oldest())
+            #expect(age >= 100 && age < 100 + 120)
+        }
+        await connection.close()
     }
 
     @Test("takes only the parts it is told to")

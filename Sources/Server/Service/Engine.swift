@@ -75,6 +75,9 @@ struct Engine: Sendable {
     /// Its counts are metrics; nil in a process that sends nothing.
     var pool: SenderPool? { sending?.pool }
 
+    /// Pushes that have not ended.
+    var pushesInHand: Int { pool.map { $0.counts.inFlight + $0.counts.waiting + $0.counts.outside } ?? 0 }
+
     var times: EventTimes? { sending?.dispatcher?.times }
     var books: Books? { sending?.housekeeper?.books }
 

@@ -10,8 +10,19 @@ struct EngineMetrics {
     let times: EventTimes?
     /// Versions whose counts did not add up when they were last looked at; nil: not looked at by this process.
     let sumsOff: Int?
+    /// The age of the oldest version that something due lacks, of all processes; nil: PostgreSQL does not answer.
+    var oldestDue: Duration?
 
-    var lines: [String] { backlogLines + timeLines + sumLines }
+    var lines: [String] { backlogLines + oldestLines + timeLines + sumLines }
+
+    private var oldestLines: [String] {
+        guard let oldestDue else { return [] }
+        return gauge(
+            "touchline_oldest_due_seconds",
+            "Since when the match that is behind the longest lacks a version, retries included, of all processes; 0: none is.",
+            "\(Double(oldestDue.wholeMilliseconds) / 1_000)"
+        )
+    }
 
     private var backlogLines: [String] {
         guard let backlog else { return [] }

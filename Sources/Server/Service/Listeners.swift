@@ -15,11 +15,13 @@ struct Listeners: Sendable {
         _ settings: Settings,
         store: Store,
         engine: Engine,
+        output: LogOutput?,
         loops: [EventLoop]
     ) async throws(ServiceFault) -> Listeners {
         do {
             var api: HTTPServer?
             var url: String?
+            var events: EventCounts?
             if settings.roles.contains(.api) {
                 var configuration = HTTPServerConfiguration(address: try await resolve(settings.listen))
                 configuration.tls = try settings.tls.map { files in
@@ -38,6 +40,7 @@ struct Listeners: Sendable {
                     log: engine.log.of("api"),
                     wake: { engine.wake() }
                 )
+                events = calls.events
                 configuration.refuse = { calls.refusal($0) }
                 let server = try await HTTPServer.start(
                     configuration,
@@ -51,11 +54,18 @@ struct Listeners: Sendable {
             }
             do {
                 let configuration = HTTPServerConfiguration(address: try await resolve(settings.metricsListen))
+                let monitoring = Monitoring(
+                    store: store,
+                    pool: engine.pool,
+                    times: engine.times,
+                    books: engine.books,
+                    events: events,
+                    output: output
+                )
                 let metrics = try await HTTPServer.start(
                     configuration,
                     loops: [loops[0]],
-                    handler: Monitoring(store: store, pool: engine.pool, times: engine.times, books: engine.books)
-                        .handler
+                    handler: monitoring.handler
                 )
                 let address = Settings.HostPort(host: settings.metricsListen.host, port: metrics.port)
                 return Listeners(url: url, metricsURL: "http://\(address)", api: api, metrics: metrics)
@@ -69,6 +79,9 @@ struct Listeners: Sendable {
             throw ServiceFault("\(error)")
         }
     }
+
+    /// Of the API's clients.
+    var openConnections: Int { api?.openConnections ?? 0 }
 
     /// Finishes what was asked; the metrics go on to the end.
     func drain(by deadline: ContinuousClock.Instant) async {

@@ -1,6 +1,8 @@
 internal import APNs
+internal import Core
 internal import HTTP2
 internal import HTTPServer
+internal import Log
 internal import PostgreSQL
 internal import Store
 
@@ -13,6 +15,9 @@ struct Monitoring: Sendable {
     let times: EventTimes?
     /// Nil in a process that does no housekeeping.
     let books: Books?
+    /// Nil in a process without the API.
+    let events: EventCounts?
+    let output: LogOutput?
 
     var handler: HTTPHandler { { await answer($0) } }
 
@@ -47,7 +52,18 @@ struct Monitoring: Sendable {
         }
         if let pool { lines += PoolMetrics(pool).lines }
         let backlog = try? await store.backlog(by: .now + .seconds(2))
-        lines += EngineMetrics(backlog: backlog, times: times, sumsOff: books?.off).lines
+        let behind = try? await store.behindMatches(for: .zero, limit: 1, by: .now + .seconds(2))
+        let oldest = behind.map { found in found.matches.first.map { found.now - $0.since } ?? .zero }
+        lines += EngineMetrics(backlog: backlog, times: times, sumsOff: books?.off, oldestDue: oldest).lines
+        if let events { lines += EventMetrics(events).lines }
+        if let output {
+            lines +=
+                MetricsText.head(
+                    "touchline_log_lines_dropped_total",
+                    "counter",
+                    "Lines of the log that were dropped, since standard error was not read fast enough."
+                ) + ["touchline_log_lines_dropped_total \(output.droppedLines)"]
+        }
         return lines.joined(separator: "\n")
     }
 

@@ -52,7 +52,7 @@ package struct Service: Sendable {
         let store = try await openStore(on: server, in: folder, loops)
         let operatorKeyFile = try await ensureOperatorKey(store, in: folder)
         let engine = try Engine(settings, store: store, conninfo: server.conninfo, loops: loops, log: log)
-        let listeners = try await Listeners.start(settings, store: store, engine: engine, loops: loops)
+        let listeners = try await Listeners.start(settings, store: store, engine: engine, output: output, loops: loops)
         do throws(ServiceFault) {
             try writeReadyFile(listeners, operatorKeyFile: operatorKeyFile)
         } catch {
@@ -64,11 +64,20 @@ package struct Service: Sendable {
             group.addTask { await server.keepRunning(log: log.of("database")) }
             group.addTask { await engine.run() }
             await stop.wait()
-            log.info("draining", ["at_most_s": settings.drain])
-            let deadline = ContinuousClock.now + settings.drain
+            let begin = ContinuousClock.now
+            log.info(
+                "draining",
+                [
+                    "at_most_s": settings.drain, "connections": listeners.openConnections,
+                    "pushes": engine.pushesInHand,
+                ]
+            )
+            let deadline = begin + settings.drain
             removeReadyFile()
             await listeners.drain(by: deadline)
             await engine.drain(by: max(deadline, .now + .milliseconds(100)))
+            let fields: LogFields = ["took_s": (ContinuousClock.now - begin), "pushes_cut_short": engine.pushesInHand]
+            if engine.pushesInHand > 0 { log.warning("drained", fields) } else { log.info("drained", fields) }
             group.cancelAll()
             // Now: pushes that APNs does not answer would hold their runners beyond the deadline.
             await engine.close()

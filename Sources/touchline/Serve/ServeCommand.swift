@@ -162,6 +162,7 @@ private func runService(_ invocation: Invocation) async throws(Failure) {
     let output = LogOutput(to: STDERR_FILENO, settings.logFormat, from: settings.logLevel)
     // What is said afterwards, an error, comes after the log's last line.
     defer { output.flush() }
+    Logger(output, subsystem: "service").info("starting", settings.logged(version: Program.version))
     do {
         let signals = try SignalWatcher.start([SIGTERM, SIGINT], on: EventLoop(name: "signals"))
         try await withThrowingTaskGroup(of: Void.self) { group in
