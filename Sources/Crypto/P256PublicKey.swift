@@ -25,8 +25,15 @@ package struct P256PublicKey: Sendable {
     /// Whether `signature` (64 bytes, R and S) was made over `message` by the private key. Any other size: false.
     package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard signature.count == ECDSASignature.byteCount else { return false }
+        guard let der = try? openSSL({ () throws(CryptoError) in try ECDSASignature.der(raw: signature) }) else {
+            return false
+        }
+        return verify(der: der, of: message)
+    }
+
+    /// The same with the signature in DER, of 8 to 72 bytes. What is not DER through and through: false.
+    package func verify(der: [UInt8], of message: [UInt8]) -> Bool {
         let result = try? openSSL { () throws(CryptoError) in
-            let der = try ECDSASignature.der(raw: signature)
             let context = try require(EVP_MD_CTX_new(), "EVP_MD_CTX_new")
             defer { EVP_MD_CTX_free(context) }
             try check(EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, handle.pointer), "EVP_DigestVerifyInit")

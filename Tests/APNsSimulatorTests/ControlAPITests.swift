@@ -104,7 +104,15 @@ struct ControlAPITests {
                 )
             )
             #expect(first.text.contains(#""starts":[{"attributes":{"match":1},"count":2}]"#))
-            #expect(first.text.hasSuffix("\"next\":200}\n"))
+            #expect(first.text.hasSuffix("\"records\":500,\"cut\":true,\"next\":200}\n"))
+            let rest = try await bench.control("GET", "/_sim/phones?after=200")
+            #expect(rest.text.hasSuffix("\"records\":500,\"cut\":false,\"next\":null}\n"))
+            let page = try await bench.control("GET", "/_sim/phones", accept: "text/html")
+            #expect(page.text.contains("The first 200 of 500."))
+            let requests = try await bench.control("GET", "/_sim/requests?last=2")
+            #expect(requests.text.hasSuffix("\"count\":6,\"cut\":true}\n"))
+            let all = try await bench.control("GET", "/_sim/requests")
+            #expect(all.text.hasSuffix("\"count\":6,\"cut\":false}\n"))
             var (seen, next): (Int, Int?) = (0, 0)
             while let after = next, seen < 1000 {
                 let page = try await bench.control("GET", "/_sim/phones?limit=200&after=\(after)").text

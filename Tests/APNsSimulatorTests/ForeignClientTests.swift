@@ -42,6 +42,20 @@ struct ForeignClientTests {
         }
     }
 
+    @Test("curl asks by HEAD, and gets a head without a body", arguments: ["/3/device/0a", "/", "/_sim/counts"])
+    func head(path: String) async throws {
+        try await SimulatorBench.with { bench in
+            let port = bench.simulator.port(.production, .push)
+            let host = path.hasPrefix("/_sim") ? bench.simulator.controlURL : "https://localhost:\(port)"
+            let arguments = [
+                "--silent", "--show-error", "--http2", "--cacert", bench.simulator.caFile, "--head", "-o", "/dev/null",
+                "-w", "%{http_code} %{size_download} %{errormsg}", host + path,
+            ]
+            let answer = try await run("curl", arguments)
+            #expect(answer == "405 0 ")
+        }
+    }
+
     @Test("h2load counts what we count", .enabled(if: ChildProcess.find("h2load") != nil))
     func h2load() async throws {
         try await with(true) { bench, url in

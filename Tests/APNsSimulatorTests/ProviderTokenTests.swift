@@ -51,6 +51,73 @@ struct ProviderTokenTests {
         #expect(try verifier.verify(text, now: now).get().issuedAt == now)
     }
 
+    @Test(
+        "iat is taken as the clients of this world write it: whole, a fraction, an exponent, text",
+        arguments: ["1765518754", "1765518754.25", "1.765518754e9", "\"1765518754\"", "\"1765518754.9\""]
+    )
+    func issuedAt(claim: String) throws {
+        let provider = try TestProvider()
+        let verifier = ProviderTokenVerifier([provider.credential()])
+        let now: Int64 = 1_765_518_760
+        #expect(try verifier.verify(provider.authorization(claim: claim), now: now).get().issuedAt == 1_765_518_754)
+    }
+
+    @Test(
+        "what is no time is no iat",
+        arguments: ["null", "true", "\"\"", "\"now\"", "[]", "{}", "1e300", "\"nan\"", "\"inf\""]
+    )
+    func noTime(claim: String) throws {
+        let provider = try TestProvider()
+        let verifier = ProviderTokenVerifier([provider.credential()])
+        let text = try provider.authorization(claim: claim)
+        #expect(throws: Rejection(403, "InvalidProviderToken")) { try verifier.verify(text, now: now).get() }
+    }
+
+    @Test(
+        "a fraction does not make a token older or younger than an hour",
+        arguments: [("3599.5", ""), ("3600.5", "ExpiredProviderToken")]
+    )
+    func fractionalAge(age: String, reason: String) throws {
+        let provider = try TestProvider()
+        let verifier = ProviderTokenVerifier([provider.credential()])
+        let claim = "\(now - (age == "3599.5" ? 3600 : 3601)).5"
+        let result = verifier.verify(try provider.authorization(claim: claim), now: now)
+        if case .failure(let rejection) = result {
+            #expect(rejection == Rejection(403, reason))
+        } else {
+            #expect(reason.isEmpty)
+        }
+    }
+
+    @Test("a signature in DER is as good as R and S, many times over")
+    func derSignatures() throws {
+        let provider = try TestProvider()
+        let verifier = ProviderTokenVerifier([provider.credential()])
+        // R and S begin with zeros or a set bit now and then, which DER writes differently.
+        for number in 0..<200 {
+            let text = try provider.authorization(claim: "\(now - Int64(number))", change: TestProvider.der)
+            #expect(throws: Never.self) { try verifier.verify(text, now: now).get() }
+        }
+    }
+
+    @Test("what is nearly DER is no signature", arguments: [0, 1, 2, 3, 4])
+    func brokenDER(kind: Int) throws {
+        let provider = try TestProvider()
+        let verifier = ProviderTokenVerifier([provider.credential()])
+        let text = try provider.authorization(claim: "\(now)") { signature in
+            var der = TestProvider.der(signature)
+            switch kind {
+            case 0: der.removeLast()
+            case 1: der.append(0)
+            case 2: der[der.count - 1] ^= 1
+            case 3: der = []
+            default: der = TestProvider.der(Array(signature[32...] + signature[..<32]))
+            }
+            return der
+        }
+        #expect(throws: Rejection(403, "InvalidProviderToken")) { try verifier.verify(text, now: now).get() }
+    }
+
     @Test("one connection takes one key, and one new token in twenty minutes")
     func connection() throws {
         var binding = ConnectionBinding()

@@ -84,7 +84,12 @@ struct SimulatorBench: Sendable {
     }
 
     /// Calls the control API.
-    func control(_ method: String, _ path: String, _ body: String = "") async throws -> (status: Int, text: String) {
+    func control(
+        _ method: String,
+        _ path: String,
+        _ body: String = "",
+        accept: String = "*/*"
+    ) async throws -> (status: Int, text: String) {
         let port = Int(simulator.controlURL.split(separator: ":").last ?? "") ?? 0
         let client = try await HTTP2Client.connect(
             host: "127.0.0.1",
@@ -93,7 +98,14 @@ struct SimulatorBench: Sendable {
             on: loop,
             by: .patient
         )
-        let request = HTTPRequest(method: method, scheme: "", authority: "", target: path, body: Array(body.utf8))
+        let request = HTTPRequest(
+            method: method,
+            scheme: "",
+            authority: "",
+            target: path,
+            fields: ["accept": accept],
+            body: Array(body.utf8)
+        )
         let response = try await client.send(request, by: .patient)
         await client.close()
         return (response.status, String(decoding: response.body, as: UTF8.self))

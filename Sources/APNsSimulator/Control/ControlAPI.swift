@@ -73,7 +73,7 @@ struct ControlAPI: Sendable {
         }
     }
 
-    private static let methods = [
+    static let methods = [
         "/_sim/phones": "POST, GET and DELETE", "/_sim/summary": "GET", "/_sim/faults": "PUT, GET and DELETE",
         "/_sim/counts": "GET", "/_sim/requests": "GET", "/_sim/channels": "GET", "/_sim/credentials": "POST",
         "/_sim/apps": "PUT", "/_sim/connections": "POST", "/_sim/repeats": "GET",

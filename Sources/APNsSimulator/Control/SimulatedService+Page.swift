@@ -11,20 +11,38 @@ extension SimulatedService {
 
             """
         page += "<table><tr><th>phones</th><th>show</th></tr>"
-        for line in summaryLines().prefix(20) {
+        let lines = summaryLines()
+        for line in lines.prefix(Self.mostLines) {
             page += "<tr\(line.hasEnded ? " class=\"ended\"" : "")><td class=\"n\">\(line.count)</td><td><code>"
             page += line.contentState.map { Self.escape(String(decoding: $0, as: UTF8.self)) } ?? "nothing yet"
             page += "</code>\(line.hasEnded ? " (ended)" : "")</td></tr>"
         }
+        page += "</table>"
+        if lines.count > Self.mostLines { page += "<p>and \(lines.count - Self.mostLines) more: GET /_sim/summary</p>" }
         page += """
-            </table><table><tr><th>phone</th><th>environment</th><th>count</th><th>shows</th><th>stamp</th><th>pushes</th>
+            <table><tr><th>phone</th><th>environment</th><th>count</th><th>shows</th><th>stamp</th><th>pushes</th>
             <th>alerts</th><th>older</th><th>after end</th><th>undecodable</th><th>budget</th></tr>
 
             """
-        let filter = PhoneFilter(token: filter.token, channel: filter.channel, limit: min(filter.limit, 200))
-        forEachPhone(filter) { phone, token, channel in page += Self.row(phone, name: token ?? channel ?? "") }
-        return Array((page + "</table></body></html>\n").utf8)
+        let filter = PhoneFilter(
+            token: filter.token,
+            channel: filter.channel,
+            limit: min(filter.limit, Self.mostPhones)
+        )
+        var count = 0
+        forEachPhone(filter) { phone, token, channel in
+            page += Self.row(phone, name: token ?? channel ?? "")
+            count += 1
+        }
+        page += "</table>"
+        if filter.token == nil, filter.channel == nil, count < phoneRecords {
+            page += "<p>The first \(count) of \(phoneRecords). All of them: GET /_sim/phones as JSON, page by page.</p>"
+        }
+        return Array((page + "</body></html>\n").utf8)
     }
+
+    private static let mostLines = 20
+    private static let mostPhones = 200
 
     private static func row(_ phone: Phone, name: String) -> String {
         let short = name.count > 24 ? name.prefix(12) + "…" + name.suffix(8) : name[...]

@@ -53,11 +53,15 @@ extension SimulatedService {
             }
             guard filter.token == nil, filter.channel == nil else { return }
             let next = filter.after + count
-            let all = SimulatedEnvironment.allCases.reduce(0) { $0 + phones(in: $1).records }
-            object.optional("next", next < all ? Int64(next) : nil)
+            object.member("records", phoneRecords)
+            object.member("cut", next < phoneRecords)
+            object.optional("next", next < phoneRecords ? Int64(next) : nil)
         }
         return json.bytes
     }
+
+    /// How many entries the list of phones has: a group on a channel is one.
+    var phoneRecords: Int { SimulatedEnvironment.allCases.reduce(0) { $0 + phones(in: $1).records } }
 
     /// What stands on how many phones, the most frequent first, and what became of all pushes to them.
     func summary() -> [UInt8] {

@@ -88,12 +88,15 @@ extension SimulatedService {
     }
 
     func requestsJSON(last count: Int) -> [UInt8] {
+        let entries = log.last(count)
         var json = JSONWriter()
         json.object { object in
             object.name("requests")
             object.array { array in
-                for entry in log.last(count) { array.object { Self.write(entry, &$0) } }
+                for entry in entries { array.object { Self.write(entry, &$0) } }
             }
+            object.member("count", log.added)
+            object.member("cut", entries.count < log.added)
         }
         return json.bytes
     }

@@ -45,7 +45,7 @@ extension FaultRules {
     }
 
     /// What may stand beside each verb.
-    private static let verbs: [String: [String]] = [
+    static let verbs: [String: [String]] = [
         "status": ["reason", "retry_after", "retry_after_date", "timestamp", "body_bytes", "header_bytes"],
         "reset": [], "goaway": [], "delay_ms": ["jitter_ms"], "silence": [], "mute": [], "no_window": [],
         "close": [], "tcp_reset": [],
@@ -97,8 +97,8 @@ extension FaultRules {
     }
 
     private static func answer(_ json: JSONText, path: String) throws(ControlError) -> Rejection {
-        guard let status = json["status"]?.integer, (300...599).contains(status) else {
-            throw ControlError("must be a status from 300 to 599", field: "\(path).status")
+        guard let status = json["status"]?.integer, (201...999).contains(status) else {
+            throw ControlError("must be a status from 201 to 999", field: "\(path).status")
         }
         if let timestamp = json["timestamp"], timestamp.integer == nil {
             throw ControlError("must be UNIX milliseconds", field: "\(path).timestamp")

@@ -74,13 +74,23 @@ final class ProviderTokenVerifier {
             let teamID = claims["iss"]?.string,
             let issuedAt = Self.seconds(claims["iat"]),
             let credential = credentials[Self.name(teamID, keyID)],
-            credential.publicKey.verify(signature, of: Array("\(parts[0]).\(parts[1])".utf8))
+            Self.isGood(signature, of: Array("\(parts[0]).\(parts[1])".utf8), by: credential.publicKey)
         else { return nil }
         return VerifiedToken(teamID: teamID, keyID: keyID, issuedAt: issuedAt)
     }
 
-    /// A widely used library sends `iat` as text, and the live service takes it.
-    private static func seconds(_ value: JSONText?) -> Int64? { value?.integer ?? value?.string.flatMap { Int64($0) } }
+    /// RFC 7518 wants R and S, 64 bytes. Clients in wide use send DER, as Apple's own sample does, and the live service takes
+    /// it. A DER signature of 64 bytes is as good as impossible, and tried all the same.
+    private static func isGood(_ signature: [UInt8], of message: [UInt8], by key: P256PublicKey) -> Bool {
+        key.verify(signature, of: message) || key.verify(der: signature, of: message)
+    }
+
+    /// Clients in wide use send `iat` as a fraction (Python's `time.time()`) or as text, and the live service takes both.
+    private static func seconds(_ value: JSONText?) -> Int64? {
+        guard let value else { return nil }
+        if let integer = value.integer ?? value.string.flatMap({ Int64($0) }) { return integer }
+        return (value.double ?? value.string.flatMap { Double($0) }).flatMap { Int64(exactly: $0.rounded(.down)) }
+    }
 
     private static func name(_ teamID: String, _ keyID: String) -> String { "\(teamID) \(keyID)" }
 }

@@ -11,6 +11,8 @@ struct RequestLog {
         var request: ProviderRequest { arrived.fields }
     }
 
+    /// How many there were, forgotten ones included.
+    private(set) var added = 0
     private var entries: [Entry] = []
     private var next = 0
 
@@ -21,6 +23,7 @@ struct RequestLog {
             entries[next] = entry
         }
         next = (next + 1) % Self.capacity
+        added += 1
     }
 
     /// The last `count`, the oldest first.

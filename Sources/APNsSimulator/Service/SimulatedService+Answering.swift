@@ -47,6 +47,8 @@ extension SimulatedService {
         } else {
             counts.countSuccess(status)
         }
+        // The answer to HEAD has no body, whatever it says of it (RFC 9110, 9.3.2).
+        if request.fields.method == "HEAD" { body = [] }
         head.append("date", date(context.now + Int64(dateOffset)).utf8)
         let entry = RequestLog.Entry(arrived: request, status: status, reason: rejection?.reason)
         log.add(entry)
