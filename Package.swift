@@ -125,7 +125,7 @@ let package = Package(
         .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
         .testTarget(
             name: "HTTP2Tests",
-            dependencies: ["CNghttp2", "Crypto", "EventLoop", "HTTP2", "TestSupport"],
+            dependencies: ["CNghttp2", "COpenSSL", "Crypto", "EventLoop", "HTTP2", "TestSupport"],
             swiftSettings: common
         ),
         .testTarget(

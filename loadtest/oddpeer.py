@@ -14,6 +14,7 @@ import h2.config
 import h2.connection
 import h2.errors
 import h2.events
+import h2.exceptions
 import h2.settings
 
 PREFACE = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -120,17 +121,23 @@ class Session:
         if stream not in self.open or self.is_gone:
             return
         self.open.discard(stream)
+        try:
+            self.h2.send_headers(stream, [(":status", str(status))], end_stream=reason is None)
+            if reason is not None:
+                self.h2.send_data(stream, b'{"reason":"%s"}' % reason.encode(), end_stream=True)
+        except h2.exceptions.ProtocolError:
+            return  # the client has reset it, or has gone
         self.answered += 1
         if status == 200:
             self.peer.counts.taken.append((time.monotonic(), self.paths.get(stream, "")))
-        self.h2.send_headers(stream, [(":status", str(status))], end_stream=reason is None)
-        if reason is not None:
-            self.h2.send_data(stream, b'{"reason":"%s"}' % reason.encode(), end_stream=True)
         self.flush()
 
     def reset(self, stream, code):
         self.open.discard(stream)
-        self.h2.reset_stream(stream, code)
+        try:
+            self.h2.reset_stream(stream, code)
+        except h2.exceptions.ProtocolError:
+            return
         self.flush()
 
     def go_away(self, last, code=h2.errors.ErrorCodes.NO_ERROR, words=b""):
@@ -258,7 +265,9 @@ class Plain(asyncio.Protocol):
             self.transport.write(data)
 
     def data_received(self, data):
-        self.session.receive(data)
+        # A connection that is closed as soon as it is made may read before that has returned.
+        if self.session:
+            self.session.receive(data)
 
     def connection_lost(self, error):
         if self.session in self.peer.sessions:

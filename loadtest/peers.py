@@ -17,6 +17,7 @@ resends); seconds from the peer's recovery to the first push that it took.
 import argparse
 import asyncio
 import json
+import logging
 import os
 import pathlib
 import shutil
@@ -402,6 +403,8 @@ def main():
         return
     if not (pathlib.Path(arguments.bin) / "loadtest").exists():
         sys.exit(f"peers.py: no loadtest in {arguments.bin}: swift build -c release --product loadtest")
+    # It complains of each connection that the pool has closed first.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="tl-peers-"))
     started = time.monotonic()
     try:

@@ -1,6 +1,7 @@
 package import APNsProtocol
 internal import EventLoop
 internal import HTTP2
+internal import Log
 
 /// Creates, reads, deletes and lists channels, over one connection for each environment and credential.
 ///
@@ -17,6 +18,7 @@ package actor ChannelManagement {
     private var clients: [Key: HTTP2Client] = [:]
     private var tokens: [Key: ConnectionTokens] = [:]
     private var isClosed = false
+    private let reporter: PoolReporter
 
     /// The rule of one connection, and the number of each token that it has seen.
     private struct ConnectionTokens {
@@ -41,6 +43,7 @@ package actor ChannelManagement {
         loop = configuration.loops[0]
         self.configuration = configuration
         self.providerTokens = providerTokens
+        reporter = PoolReporter(configuration.report)
     }
 
     /// Makes one request and reads its answer.
@@ -127,14 +130,21 @@ package actor ChannelManagement {
                 ),
                 by: deadline
             )
-            return ChannelAnswer(
+            let answer = ChannelAnswer(
                 to: request,
                 status: response.status,
                 channelID: response.fields["apns-channel-id"],
                 body: response.body,
                 retryAfter: response.fields["retry-after"]
             )
+            if case .failed(.later) = answer,
+                Outcome.isForeign(status: response.status, reason: ErrorAnswer(response.body).reason)
+            {
+                say(StrangeAnswer.status(response.status), key)
+            }
+            return answer
         } catch {
+            sayFailed(error, key)
             switch error {
             case .notProcessed, .deadlinePassed(written: false), .cannotConnect: return .failed(.notProcessed)
             default:
@@ -142,6 +152,22 @@ package actor ChannelManagement {
                 return .failed(.unknown(error.description))
             }
         }
+    }
+
+    /// Nobody else learns why: channel calls only end as not processed or unknown.
+    private func sayFailed(_ error: HTTP2Error, _ key: Key) {
+        switch error {
+        case .cannotConnect, .connectionLost: say("cannot be asked about channels: \(error)", key)
+        case .malformedResponse: say(StrangeAnswer.malformed("\(error)"), key)
+        case .notProcessed, .streamReset, .deadlinePassed, .responseTooLarge, .library: break
+        }
+    }
+
+    private func say(_ sentence: String, _ key: Key) {
+        let endpoint = configuration.endpoints[key.environment, .manage]
+        let place = "\(endpoint.host):\(endpoint.port)"
+        guard !isClosed, reporter.say("\(place) \(sentence)") else { return }
+        configuration.log.warning("channels cannot be managed", ["host": place, "reason": sentence])
     }
 
     private func client(

@@ -65,6 +65,12 @@ extension Lane {
         entry.close(unanswered: "it resets every request, the last with code \(code)")
     }
 
+    /// An answer broke HTTP/2's rules: as good as none.
+    func wasMalformed(_ entry: LaneConnection) {
+        guard entry.health.reset() == .retire else { return }
+        entry.close(unanswered: "each of its answers breaks HTTP/2's rules")
+    }
+
     /// The peer has refused a stream. Its limit is learnt by that, unless no other stream was open: then the lane's other
     /// connections go first, for longer each time, and after some times it is replaced.
     func refused(_ entry: LaneConnection, now: ContinuousClock.Instant) {

@@ -50,6 +50,10 @@ extension Lane {
 }
 
 extension PoolShard {
+    func log(answer sentence: String, of place: String) {
+        configuration.log.warning("an answer that APNs does not give", ["host": place, "reason": sentence])
+    }
+
     func log(clock sentence: String, _ key: LaneKey) {
         configuration.log.error("a clock is wrong", ["credential": key.credential.number, "reason": sentence])
     }

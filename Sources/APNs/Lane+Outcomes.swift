@@ -13,7 +13,7 @@ extension Lane {
             entry.health.answered()
             starvation.served()
         }
-        // APNs has it, however the rest of the answer ends.
+        // APNs has it, however the rest of the answer ends; one that contradicts itself has no status.
         if response.status == 200 {
             counters.answerTimes.record(flight.writtenAt.duration(to: now))
             proven(entry)
@@ -35,6 +35,10 @@ extension Lane {
             }
             resend(flight.push, isDraining ? .goAway : .refusedStream)
         case .notSent: resend(flight.push, .notSent)
+        case .malformed(let violation):
+            hooks.strangeAnswer(StrangeAnswer.malformed(violation.description))
+            doubt(flight.push, .malformed, "the answer broke HTTP/2: \(violation)")
+            wasMalformed(entry)
         case .reset(let code):
             doubt(flight.push, .reset, "stream reset, code \(code)")
             wasReset(entry, code: code, now: now)
@@ -55,10 +59,11 @@ extension Lane {
         on entry: LaneConnection,
         now: ContinuousClock.Instant
     ) {
-        if response.status != 403 { proven(entry) }
         var push = flight.push
         let date = response.fields["date"]
         let answer = ErrorAnswer(response.body)
+        let isForeign = Outcome.isForeign(status: response.status, reason: answer.reason)
+        if response.status != 403, !isForeign { proven(entry) }
         let outcome = Outcome(
             status: response.status,
             answer,
@@ -85,9 +90,10 @@ extension Lane {
             push.hasRetriedTopic = true
             resend(push, .topic, orElse: (outcome, answer.reason))
         default:
-            took(entry)
+            if !isForeign { took(entry) }
             if case .configuration("InvalidProviderToken") = outcome { complainOfClock(date: date) }
-            refuse(push, outcome, answer.reason)
+            if isForeign { hooks.strangeAnswer(StrangeAnswer.status(response.status)) }
+            refuse(push, outcome, isForeign ? RefusalLabel.foreign : answer.reason)
         }
     }
 

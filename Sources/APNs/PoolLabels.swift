@@ -20,6 +20,8 @@ package enum ResendCause: String, CaseIterable, Sendable {
 /// Why it is not known whether a push arrived.
 package enum UnknownCause: String, CaseIterable, Sendable {
     case reset = "stream_reset"
+    /// The answer broke HTTP/2: it tells nothing.
+    case malformed = "malformed_answer"
     case connectionLost = "connection_lost"
     case deadline
 }
@@ -68,10 +70,12 @@ package enum RefusalLabel {
     package static let none = "none"
     /// A reason that is new to us.
     package static let other = "other"
+    /// A status that APNs never sends: something else answers in its place.
+    package static let foreign = "not_apns"
     /// The provider token cannot be made: nothing was sent.
     package static let noProviderToken = "no_provider_token"
 
-    static let all: [String] = APNsReason.kinds.keys.sorted() + [none, other, noProviderToken]
+    static let all: [String] = APNsReason.kinds.keys.sorted() + [none, other, foreign, noProviderToken]
 
     private static let places = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($0.element, $0.offset) })
 

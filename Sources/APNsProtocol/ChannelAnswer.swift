@@ -13,13 +13,16 @@ package enum ChannelAnswer: Hashable, Sendable {
 
     /// Reads the answer to `request`.
     ///
-    /// A success that lacks what it must bring (no id, an unreadable list) is `refused` with its status.
+    /// A 201 that lacks its id is `refused`: asking again would make another channel each time. Another success than the
+    /// request's own, or one that cannot be read, is something else's answer, and `later`.
     package init(to request: ChannelRequest, status: Int, channelID: String?, body: [UInt8], retryAfter: String? = nil)
     {
-        let broken = ChannelAnswer.failed(.refused(status: status, reason: "unreadable answer"))
+        let broken = ChannelAnswer.failed(.later(after: nil, reason: "unreadable answer"))
         switch (request, status) {
         case (.create, 201):
-            self = channelID.flatMap(ChannelID.init(validating:)).map(ChannelAnswer.created) ?? broken
+            self =
+                channelID.flatMap(ChannelID.init(validating:)).map(ChannelAnswer.created)
+                ?? .failed(.refused(status: status, reason: "unreadable answer"))
         case (.read, 200):
             let policy = try? JSONDecoder().decode(Channel.self, from: Data(body)).policy
             self = policy.flatMap(StoragePolicy.init(rawValue:)).map(ChannelAnswer.found) ?? broken
@@ -35,8 +38,7 @@ package enum ChannelAnswer: Hashable, Sendable {
                 self = .limitReached
             } else {
                 // 200 is a success of pushes only.
-                let outcome = Outcome(status: status, body: body, retryAfter: retryAfter)
-                self = status / 100 == 2 ? broken : .failed(outcome)
+                self = status == 200 ? broken : .failed(Outcome(status: status, body: body, retryAfter: retryAfter))
             }
         }
     }

@@ -15,7 +15,7 @@ package enum Outcome: Hashable, Sendable {
     /// 403, `TopicDisallowed` and their like: nothing goes until somebody fixes it.
     case configuration(APNsReason)
     case tooLarge
-    /// 429, 500, 503. `after` is APNs' `retry-after`, or zero where another connection will do (`Shutdown`).
+    /// 429, 500, 503, and what is not APNs' own (``isForeign(status:reason:)``). `after` is APNs' `retry-after`, or zero where another connection will do (`Shutdown`).
     case later(after: Duration?, reason: APNsReason)
     /// REFUSED_STREAM, or above GOAWAY's last stream: APNs never looked at it. Only when the retry budget ended.
     case notProcessed
@@ -55,6 +55,10 @@ package enum Outcome: Hashable, Sendable {
         retryAfter: String? = nil,
         now: @autoclosure () -> Int64 = 0
     ) {
+        if Self.isForeign(status: status, reason: answer.reason) {
+            self = .later(after: nil, reason: APNsReason(rawValue: "status \(status), which is not APNs'"))
+            return
+        }
         let reason = APNsReason(rawValue: answer.reason)
         let after = retryAfter.flatMap { Self.duration($0, now: now()) }
         switch reason.kind ?? Self.kind(ofStatus: status) {
@@ -68,6 +72,16 @@ package enum Outcome: Hashable, Sendable {
         case .tooLarge: self = .tooLarge
         case .later: self = .later(after: after ?? (reason.replacesConnection ? .zero : nil), reason: reason)
         case .channelLimit, .malformed, nil: self = .refused(status: status, reason: answer.reason)
+        }
+    }
+
+    /// Whether an answer is none of APNs': something else answers in its place, a proxy or a portal, and knows nothing of
+    /// tokens and keys. Statuses that no page of Apple's names are, and those of 400 to 499 among them only without a reason.
+    package static func isForeign(status: Int, reason: @autoclosure () -> String) -> Bool {
+        switch status {
+        case 200, 400, 403, 404, 405, 410, 413, 429, 500...599: false
+        case 400...499: reason().isEmpty
+        default: true
         }
     }
 

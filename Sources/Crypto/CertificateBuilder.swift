@@ -8,13 +8,13 @@ struct CertificateBuilder: ~Copyable {
 
     deinit { X509_free(handle) }
 
-    /// Version 3, a random serial number, valid from an hour ago for 30 days.
-    func fill(subject: String, key: P256PrivateKey) throws(CryptoError) {
+    /// Version 3, a random serial number, valid from when until when: in seconds from now.
+    func fill(subject: String, key: P256PrivateKey, validity: Range<Int>) throws(CryptoError) {
         try check(X509_set_version(handle, 2), "X509_set_version")  // 2 means version 3
         let serial = SecureRandom.bytes(7).reduce(Int(1)) { $0 << 8 | Int($1) }
         try check(ASN1_INTEGER_set_int64(X509_get_serialNumber(handle), Int64(serial)), "ASN1_INTEGER_set_int64")
-        X509_gmtime_adj(X509_getm_notBefore(handle), -3_600)
-        X509_gmtime_adj(X509_getm_notAfter(handle), 30 * 86_400)
+        X509_gmtime_adj(X509_getm_notBefore(handle), validity.lowerBound)
+        X509_gmtime_adj(X509_getm_notAfter(handle), validity.upperBound)
         try check(X509_set_pubkey(handle, key.handle.pointer), "X509_set_pubkey")
         try check(
             X509_NAME_add_entry_by_txt(X509_get_subject_name(handle), "CN", MBSTRING_UTF8, subject, -1, -1, 0),

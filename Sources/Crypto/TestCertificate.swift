@@ -7,21 +7,25 @@ package struct TestCertificate: Sendable {
     package let certificateFile: String
     package let keyFile: String
 
+    /// From an hour ago.
+    package static let thirtyDays = -3_600..<30 * 86_400
+
     /// Makes both and writes `ca.pem`, `server.pem` and `server.key` (mode 0600) into `directory`, which must exist.
     ///
-    /// Valid from an hour ago for 30 days; `dnsNames` and `addresses` are the server's alternative names. The
+    /// The authority is valid from an hour ago for 30 days, the server by `validity`, in seconds from now; `dnsNames` and `addresses` are the server's alternative names. The
     /// authority's key is not kept.
     package static func make(
         commonName: String = "localhost",
         dnsNames: [String] = ["localhost"],
         addresses: [String] = ["127.0.0.1"],
+        validity: Range<Int> = thirtyDays,
         directory: String
     ) throws(CryptoError) -> TestCertificate {
         let authorityKey = try P256PrivateKey.generate()
         let serverKey = try P256PrivateKey.generate()
         let (authority, server) = try openSSL { () throws(CryptoError) in
             let authority = try CertificateBuilder()
-            try authority.fill(subject: "Touchline test authority", key: authorityKey)
+            try authority.fill(subject: "Touchline test authority", key: authorityKey, validity: Self.thirtyDays)
             try authority.setIssuer(of: authority)
             try authority.extend(NID_basic_constraints, "critical,CA:TRUE", issuer: authority)
             try authority.extend(NID_key_usage, "critical,keyCertSign,cRLSign", issuer: authority)
@@ -31,7 +35,7 @@ package struct TestCertificate: Sendable {
 
             let names = dnsNames.map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }
             let server = try CertificateBuilder()
-            try server.fill(subject: commonName, key: serverKey)
+            try server.fill(subject: commonName, key: serverKey, validity: validity)
             try server.setIssuer(of: authority)
             try server.extend(NID_basic_constraints, "critical,CA:FALSE", issuer: authority)
             try server.extend(NID_key_usage, "critical,digitalSignature", issuer: authority)

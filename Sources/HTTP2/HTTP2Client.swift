@@ -38,11 +38,11 @@ package actor HTTP2Client {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private init(loop: EventLoop, authority: String, scheme: String, bodyLimit: Int) {
+    private init(loop: EventLoop, authority: String, scheme: String, configuration: HTTP2ClientConfiguration) {
         self.loop = loop
         self.authority = authority
         self.scheme = scheme
-        self.bodyLimit = bodyLimit
+        bodyLimit = configuration.maxBodyBytes
     }
 
     /// Resolves, connects and shakes hands.
@@ -70,7 +70,7 @@ package actor HTTP2Client {
             loop: loop,
             authority: isDefaultPort ? name : "\(name):\(port)",
             scheme: tls == nil ? "http" : "https",
-            bodyLimit: configuration.maxBodyBytes
+            configuration: configuration
         )
         try await client.open(host: host, port: port, tls: tls, by: deadline, configuration: configuration)
         return client
@@ -217,6 +217,7 @@ package actor HTTP2Client {
                 .success(HTTPResponse(status: response.status, fields: response.fields, body: response.body))
             case .notProcessed, .notSent: .failure(.notProcessed)
             case .reset(let code): .failure(.streamReset(code: code))
+            case .malformed(let violation): .failure(.malformedResponse(violation.description))
             case .lost: .failure(.connectionLost("closed while the request was under way"))
             case .deadlinePassed(let isWhole): .failure(.deadlinePassed(written: isWhole))
             }

@@ -84,8 +84,10 @@ package enum HTTP2StreamEnd: Equatable, Sendable {
     case notProcessed
     /// The connection broke before all of it had left: safe to repeat, since half a body is no push.
     case notSent
-    /// The peer reset the stream.
+    /// The stream was reset: by the peer, or for fields that are longer than we hold.
     case reset(code: UInt32)
+    /// The peer's answer broke a rule of HTTP/2: it tells nothing, and the request may have been processed.
+    case malformed(HTTP2Violation)
     /// The connection broke: it may have been processed.
     case lost
     /// `isWhole`: all of the request was written; it may have been processed.

@@ -93,7 +93,7 @@ package final class HTTP2ClientConnection {
             },
             departing: { [unowned self] in departures.depart(before: transport?.departedBytes ?? 0) },
             closed: { [unowned self] in
-                end(.connectionLost($0.description), state == .opening ? .tls : .peerClosed, handshakeFailed: "\($0)")
+                end(.connectionLost($0.description), endCause(of: $0), handshakeFailed: "\($0)")
             }
         )
         do throws(TransportError) {
@@ -282,9 +282,9 @@ package final class HTTP2ClientConnection {
         if slots.open == 0 { busySince = nil }
         if use == .open {
             let end: HTTP2StreamEnd =
-                if isAnswered { .answered } else if errorCode == HTTP2ErrorCode.refusedStream {
-                    .notProcessed
-                } else { .reset(code: errorCode) }
+                if isAnswered { .answered } else if let violation = response.violation {
+                    .malformed(violation)
+                } else if errorCode == HTTP2ErrorCode.refusedStream { .notProcessed } else { .reset(code: errorCode) }
             handlers?.ended(slot, end, response)
         }
         if action == .closeConnection, state == .ready { finish() }
@@ -313,7 +313,8 @@ package final class HTTP2ClientConnection {
             handlers?.room()
         }
         if state == .ready, session.isOver {
-            end(.connectionLost("the peer broke the protocol"), .protocolError, handshakeFailed: nil)
+            let rule = session.violation.map { ": \($0)" } ?? ""
+            end(.connectionLost("the peer broke the protocol\(rule)"), .protocolError, handshakeFailed: nil)
         }
     }
 
@@ -361,6 +362,12 @@ package final class HTTP2ClientConnection {
         let closed = handlers?.closed
         handlers = nil
         closed?(nil)
+    }
+
+    private func endCause(of reason: TransportCloseReason) -> HTTP2EndCause {
+        if state == .opening { return .tls }
+        if case .tls(.renegotiationAsked) = reason { return .protocolError }
+        return .peerClosed
     }
 
     private func endLater(_ error: HTTP2Error, _ cause: HTTP2EndCause) {

@@ -10,6 +10,8 @@ package enum HTTP2Error: Error, Hashable, Sendable, CustomStringConvertible {
     case notProcessed
     /// The peer reset the stream with this error code.
     case streamReset(code: UInt32)
+    /// The answer broke HTTP/2, as said: it tells nothing, and the request may have been processed.
+    case malformedResponse(String)
     /// The deadline passed. `written` says whether the peer may have seen the request.
     case deadlinePassed(written: Bool)
     /// The response's body is longer than its reader would hold.
@@ -23,6 +25,7 @@ package enum HTTP2Error: Error, Hashable, Sendable, CustomStringConvertible {
         case .connectionLost(let reason): "connection lost: \(reason)"
         case .notProcessed: "not processed by the peer"
         case .streamReset(let code): "stream reset by the peer: \(String(cString: nghttp2_http2_strerror(code)))"
+        case .malformedResponse(let rule): "the answer broke HTTP/2: \(rule)"
         case .deadlinePassed: "no answer within the deadline"
         case .responseTooLarge(let limit): "the response is longer than \(limit) bytes"
         case .library(let code): "HTTP/2: \(String(cString: nghttp2_strerror(code)))"

@@ -9,6 +9,8 @@ package final class TLSContext: @unchecked Sendable {
     private let handle: OpaquePointer
     /// The server's protocols in order of preference, in wire form; the ALPN callback reads it for as long as we live.
     private let offered: UnsafeMutableBufferPointer<UInt8>
+    /// Which roots a client trusts, in words.
+    private let roots: String
 
     /// For connections that we open: chain and host name are verified, ALPN offers `h2` and nothing else.
     ///
@@ -16,8 +18,9 @@ package final class TLSContext: @unchecked Sendable {
     /// - Returns: A context for any number of connections.
     /// - Throws: ``TLSError/unusableFile(path:reason:)`` for a CA file without a certificate.
     package static func client(caFile: String? = nil) throws(TLSError) -> TLSContext {
-        let context = try TLSContext(method: TLS_client_method(), protocols: ["h2"])
-        SSL_CTX_set_verify(context.handle, SSL_VERIFY_PEER, nil)
+        let roots = caFile.map { "the roots in \($0)" } ?? "the system's roots (ca-certificates)"
+        let context = try TLSContext(method: TLS_client_method(), protocols: ["h2"], roots: roots)
+        SSL_CTX_set_verify(context.handle, SSL_VERIFY_PEER) { TLSNotes.verify($0, $1) }
         if let caFile {
             guard SSL_CTX_load_verify_file(context.handle, caFile) == 1 else {
                 throw .unusableFile(path: caFile, reason: "no readable PEM certificate (\(drainTLSErrors()))")
@@ -68,16 +71,20 @@ package final class TLSContext: @unchecked Sendable {
         return context
     }
 
-    private init(method: OpaquePointer?, protocols: [String]) throws(TLSError) {
+    private init(method: OpaquePointer?, protocols: [String], roots: String = "") throws(TLSError) {
         // A peer that closes while we write must be an error, not the end of the process: OpenSSL writes by write(2).
         _ = Self.ignoresBrokenPipes
         ERR_clear_error()
         guard let handle = SSL_CTX_new(method) else { throw .library(drainTLSErrors()) }
         self.handle = handle
+        self.roots = roots
         let wire = protocols.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
         offered = .allocate(capacity: wire.count)
         _ = offered.initialize(from: wire)
         _ = c_ssl_ctx_set_min_proto_version(handle, TLS1_2_VERSION)
+        // A peer that could ask for a second handshake could also leave it unfinished, and every request waiting.
+        c_ssl_ctx_refuse_renegotiation(handle)
+        SSL_CTX_set_info_callback(handle) { TLSNotes.tell($0, $1, $2) }
         _ = c_ssl_ctx_set_mode(
             handle,
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
@@ -96,7 +103,9 @@ package final class TLSContext: @unchecked Sendable {
     func makeSession(descriptor: Int32, role: TransportRole) throws(TLSError) -> TLSSession {
         ERR_clear_error()
         guard let ssl = SSL_new(handle) else { throw .library(drainTLSErrors()) }
-        let session = try TLSSession(adopting: ssl, descriptor: descriptor, context: self)
+        let serverName = if case .client(let name) = role { name } else { "" }
+        let notes = TLSNotes(serverName: serverName, roots: roots)
+        let session = try TLSSession(adopting: ssl, descriptor: descriptor, context: self, notes: notes)
         switch role {
         case .server: SSL_set_accept_state(ssl)
         case .client(let serverName):

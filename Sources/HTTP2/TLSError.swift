@@ -6,6 +6,8 @@ package enum TLSError: Error, Equatable, Sendable, CustomStringConvertible {
     case unusableFile(path: String, reason: String)
     /// The peer's certificate was refused: chain, date or host name.
     case certificateRefused(reason: String)
+    /// TLS 1.2's second handshake on one connection, which HTTP/2 forbids (RFC 9113, 9.2.1).
+    case renegotiationAsked
     /// Anything else that OpenSSL reported.
     case library(String)
 
@@ -13,6 +15,8 @@ package enum TLSError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .unusableFile(let path, let reason): "\(path): \(reason)"
         case .certificateRefused(let reason): "certificate refused: \(reason)"
+        case .renegotiationAsked:
+            "the peer asked for a renegotiation of TLS, which HTTP/2 forbids (RFC 9113, 9.2.1)"
         case .library(let reason): "TLS: \(reason)"
         }
     }

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Glibc
 
 /// Owns one `SSL`, which reads from a descriptor that it does not own and writes its records into ``output``. Lives inside
 /// one ``Transport``, on one thread.
@@ -15,13 +16,17 @@ struct TLSSession: ~Copyable {
     private let ssl: OpaquePointer
     /// Keeps the ALPN callback's list alive.
     private let context: TLSContext
+    /// What OpenSSL's callbacks have told.
+    private let notes: TLSNotes
     /// What the peer is to be sent.
     let output = TLSOutput()
 
     /// - Throws: OpenSSL's own words, when it has no memory.
-    init(adopting ssl: OpaquePointer, descriptor: Int32, context: TLSContext) throws(TLSError) {
+    init(adopting ssl: OpaquePointer, descriptor: Int32, context: TLSContext, notes: TLSNotes) throws(TLSError) {
         self.ssl = ssl
         self.context = context
+        self.notes = notes
+        try notes.attach(to: ssl)
         guard let reading = BIO_new_socket(descriptor, BIO_NOCLOSE) else { throw .library(drainTLSErrors()) }
         SSL_set0_rbio(ssl, reading)
         guard let writing = output.makeBIO() else { throw .library(drainTLSErrors()) }
@@ -50,7 +55,10 @@ struct TLSSession: ~Copyable {
         let verdict = SSL_get_verify_result(ssl)
         let progress = progress(of: result)
         if case .failed = progress, verdict != Int(X509_V_OK) {
-            return .failed(.certificateRefused(reason: String(cString: X509_verify_cert_error_string(verdict))))
+            let reason = notes.trouble?.sentence(now: Int64(time(nil)))
+            return .failed(
+                .certificateRefused(reason: reason ?? String(cString: X509_verify_cert_error_string(verdict)))
+            )
         }
         return progress
     }
@@ -58,6 +66,10 @@ struct TLSSession: ~Copyable {
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
         ERR_clear_error()
         let count = SSL_read(ssl, buffer.baseAddress, Int32(clamping: buffer.count))
+        if notes.isRenegotiationAsked {
+            _ = drainTLSErrors()
+            return .failed(.renegotiationAsked)
+        }
         return count > 0 ? .bytes(Int(count)) : progress(of: count)
     }
 

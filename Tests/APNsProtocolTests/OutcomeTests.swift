@@ -66,7 +66,8 @@ struct OutcomeTests {
     @Test(
         "a new reason is kept, and its status decides",
         arguments: [
-            (400, .refused(status: 400, reason: "NewReason")), (401, .refused(status: 401, reason: "NewReason")),
+            (400, .refused(status: 400, reason: "NewReason")), (418, .refused(status: 418, reason: "NewReason")),
+            (401, .refused(status: 401, reason: "NewReason")),
             (403, .configuration("NewReason")), (410, .tokenDead(asOfMilliseconds: 7)), (413, .tooLarge),
             (429, .later(after: nil, reason: "NewReason")), (502, .later(after: nil, reason: "NewReason")),
         ] as [(Int, Outcome)]
@@ -91,8 +92,60 @@ struct OutcomeTests {
     )
     func lenient(body: String) {
         #expect(Outcome(status: 503, body: Array(body.utf8)) == .later(after: nil, reason: ""))
-        #expect(Outcome(status: 418, body: Array(body.utf8)) == .refused(status: 418, reason: ""))
+        #expect(Outcome(status: 400, body: Array(body.utf8)) == .refused(status: 400, reason: ""))
     }
+
+    @Test(
+        "a status that APNs never sends is something else's: later, whatever it says of tokens",
+        arguments: [201, 202, 204, 206, 300, 301, 302, 304, 307, 600, 999],
+        ["", "<html>", #"{"reason":"BadDeviceToken"}"#, #"{"reason":"Unregistered","timestamp":1790000000123}"#]
+    )
+    func foreign(status: Int, body: String) {
+        let reason = APNsReason(rawValue: "status \(status), which is not APNs'")
+        #expect(Outcome(status: status, body: Array(body.utf8)) == .later(after: nil, reason: reason))
+        #expect(Outcome.isForeign(status: status, reason: ""))
+    }
+
+    @Test(
+        "so is one of 400 to 499 that is new, unless it has a reason of APNs' kind",
+        arguments: [401, 402, 407, 418, 451]
+    )
+    func foreignRefusal(status: Int) {
+        let reason = APNsReason(rawValue: "status \(status), which is not APNs'")
+        #expect(Outcome(status: status, body: Array("<html>".utf8)) == .later(after: nil, reason: reason))
+        let body = Array(#"{"reason":"BadDeviceToken"}"#.utf8)
+        #expect(Outcome(status: status, body: body) == .tokenRefused("BadDeviceToken"))
+    }
+
+    @Test(
+        "an odd timestamp does not cost the reason",
+        arguments: [
+            ("\"soon\"", nil), ("null", nil), ("[]", nil), ("{}", nil), ("true", nil), ("-1", nil), ("1e300", nil),
+            ("253402300800000", nil), ("1790000000123.4", 1_790_000_000_123), ("1.790000000123e12", 1_790_000_000_123),
+            ("\"1790000000123\"", 1_790_000_000_123), ("1790000000", 1_790_000_000_000), ("7", 7), ("0", 0),
+        ] as [(String, Int64?)]
+    )
+    func oddTimestamp(value: String, milliseconds: Int64?) {
+        let body = Array(#"{"reason":"Unregistered","timestamp":\#(value)}"#.utf8)
+        #expect(ErrorAnswer(body).reason == "Unregistered")
+        #expect(Outcome(status: 410, body: body) == .tokenDead(asOfMilliseconds: milliseconds))
+        // By its reason also where the status says nothing.
+        #expect(Outcome(status: 400, body: body) == .tokenDead(asOfMilliseconds: milliseconds))
+    }
+
+    @Test(
+        "a reason is read beside whatever else stands there, and stays printable",
+        arguments: [
+            (#"{"reason":"Unregistered","more":{"reason":"x"}}"#, "Unregistered"),
+            ("\u{FEFF}" + #"{"reason":"Unregistered"}"#, "Unregistered"),
+            (#" {"reason" : "Unregistered"} "#, "Unregistered"),
+            (#"{"reason":7}"#, ""), (#"{"reason":null}"#, ""), (#"{"reason":["x"]}"#, ""), (#"{"timestamp":1}"#, ""),
+            (#"{"reason":"a\u0000b\nc"}"#, "a?b?c"), (#"{"reason":"\u00e9"}"#, "é"),
+            (#"{"reason":"Unregistered""#, ""), (#"{"reason":"Unregistered"}x"#, ""),
+            (#"{"reason":"\#(String(repeating: "x", count: 4000))"}"#, String(repeating: "x", count: 200)),
+        ]
+    )
+    func oddReason(body: String, reason: String) { #expect(ErrorAnswer(Array(body.utf8)).reason == reason) }
 
     @Test("200 is accepted, with the id for Apple's log")
     func accepted() {

@@ -61,6 +61,12 @@ struct RequestTests {
         }
         #expect(answer(create, 201, id: "ab+/AA==") == .created(channel))
         #expect(answer(create, 201) == .failed(.refused(status: 201, reason: "unreadable answer")))
+        for status in [200, 202, 204, 302] {
+            guard case .failed(.later) = answer(create, status, "<html>") else {
+                Issue.record("a channel made with status \(status) is something else's")
+                continue
+            }
+        }
         #expect(answer(create, 400, #"{"reason":"CannotCreateChannelConfig"}"#) == .limitReached)
         #expect(
             answer(create, 400, #"{"reason":"BroadcastFeatureNotEnabled"}"#)
@@ -71,7 +77,8 @@ struct RequestTests {
             answer(read, 200, #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#)
                 == .found(.mostRecentMessageStored)
         )
-        #expect(answer(read, 200, "{}") == .failed(.refused(status: 200, reason: "unreadable answer")))
+        #expect(answer(read, 200, "{}") == .failed(.later(after: nil, reason: "unreadable answer")))
+        #expect(answer(.list(bundle), 200, "<html>") == .failed(.later(after: nil, reason: "unreadable answer")))
         #expect(
             answer(read, 400, #"{"reason":"ChannelNotRegistered"}"#) == .failed(.channelGone("ChannelNotRegistered"))
         )

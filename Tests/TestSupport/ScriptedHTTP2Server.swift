@@ -190,6 +190,9 @@ package actor ScriptedHTTP2Server {
         }
     }
 
+    /// A field that enters no table.
+    package static func literal(_ name: String, _ value: String) -> [UInt8] { [0x00] + literal(name) + literal(value) }
+
     private static func literal(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8)
         guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }

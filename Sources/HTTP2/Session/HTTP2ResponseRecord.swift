@@ -6,6 +6,8 @@ package struct HTTP2ResponseRecord: Sendable {
     package var body: [UInt8] = []
     /// The body was longer than the connection's limit and is not complete.
     package var isCutShort = false
+    /// What the peer did wrong on this stream; it then has no answer.
+    package var violation: HTTP2Violation?
 }
 
 /// What the peer of a client session did, in the order in which it did it.

@@ -13,7 +13,9 @@ extension HTTP2Session {
             rest = UnsafeBufferPointer(rebasing: rest[end...])
         }
         if !isOver, !rest.isEmpty { partial.append(contentsOf: rest) }
-        if output.count > Self.mostOutputBytes { fail(HTTP2ErrorCode.enhanceYourCalm) }
+        guard output.count > Self.mostOutputBytes else { return }
+        (frameType, frameStream) = (nil, 0)
+        fail(HTTP2ErrorCode.enhanceYourCalm, .unreadAnswers)
     }
 
     /// Moves what is missing of a frame from the front of `rest`, and takes the frame when it is whole.
@@ -48,15 +50,19 @@ extension HTTP2Session {
     }
 
     private mutating func isWithinLimit(_ header: HTTP2FrameHeader) -> Bool {
-        if header.length > HTTP2Frame.smallestLimit { fail(HTTP2ErrorCode.frameSizeError) }
-        return !isOver
+        guard header.length > HTTP2Frame.smallestLimit else { return !isOver }
+        (frameType, frameStream) = (header.type, header.stream)
+        fail(HTTP2ErrorCode.frameSizeError, .frameSize)
+        return false
     }
 
     private mutating func received(_ header: HTTP2FrameHeader, _ payload: UnsafeBufferPointer<UInt8>) {
-        // The first frame is SETTINGS (RFC 9113, 3.4), and nothing comes between the parts of a block (6.10).
-        guard hasPeerSettings || (header.type == HTTP2Frame.settings && !header.has(HTTP2Frame.acknowledged)),
-            blockOwner == nil || (header.type == HTTP2Frame.continuation && header.stream == blockOwner?.stream)
-        else { return fail(HTTP2ErrorCode.protocolError) }
+        (frameType, frameStream) = (header.type, header.stream)
+        guard hasPeerSettings || (header.type == HTTP2Frame.settings && !header.has(HTTP2Frame.acknowledged)) else {
+            return fail(HTTP2ErrorCode.protocolError, .settingsFirst)
+        }
+        guard blockOwner == nil || (header.type == HTTP2Frame.continuation && header.stream == blockOwner?.stream)
+        else { return fail(HTTP2ErrorCode.protocolError, .unbrokenBlock) }
         switch header.type {
         case HTTP2Frame.headers: receivedHeaders(header, payload)
         case HTTP2Frame.data: receivedData(header, payload)
@@ -67,9 +73,9 @@ extension HTTP2Session {
         case HTTP2Frame.goAway: receivedGoAway(header, payload)
         case HTTP2Frame.continuation: receivedContinuation(header, payload)
         // We have switched pushes off.
-        case HTTP2Frame.pushPromise: fail(HTTP2ErrorCode.protocolError)
-        case HTTP2Frame.priority where header.stream == 0: fail(HTTP2ErrorCode.protocolError)
-        case HTTP2Frame.priority where header.length != 5: fail(HTTP2ErrorCode.frameSizeError)
+        case HTTP2Frame.pushPromise: fail(HTTP2ErrorCode.protocolError, .noPushes)
+        case HTTP2Frame.priority where header.stream == 0: fail(HTTP2ErrorCode.protocolError, .streamNumber)
+        case HTTP2Frame.priority where header.length != 5: fail(HTTP2ErrorCode.frameSizeError, .payloadLength)
         // What we do not know is passed over (RFC 9113, 4.1).
         default: break
         }
@@ -82,7 +88,7 @@ extension HTTP2Session {
     ) -> UnsafeBufferPointer<UInt8>? {
         guard header.has(HTTP2Frame.padded) else { return payload }
         guard let padding = payload.first, Int(padding) < payload.count else {
-            fail(HTTP2ErrorCode.protocolError)
+            fail(HTTP2ErrorCode.protocolError, .padding)
             return nil
         }
         return UnsafeBufferPointer(rebasing: payload[1..<payload.count - Int(padding)])
@@ -91,7 +97,7 @@ extension HTTP2Session {
     /// Whether a frame may come on this stream: one that we have opened, whether or not it is closed by now.
     mutating func isOurs(_ stream: Int32) -> Bool {
         let isOurs = stream & 1 == 1 && (nextNumber == 0 || stream < nextNumber)
-        if !isOurs { fail(HTTP2ErrorCode.protocolError) }
+        if !isOurs { fail(HTTP2ErrorCode.protocolError, .streamNumber) }
         return isOurs
     }
 
@@ -100,7 +106,7 @@ extension HTTP2Session {
     private mutating func receivedHeaders(_ header: HTTP2FrameHeader, _ payload: UnsafeBufferPointer<UInt8>) {
         guard isOurs(header.stream), var fragment = unpadded(header, payload) else { return }
         if header.has(HTTP2Frame.hasPriority) {
-            guard fragment.count >= 5 else { return fail(HTTP2ErrorCode.frameSizeError) }
+            guard fragment.count >= 5 else { return fail(HTTP2ErrorCode.frameSizeError, .payloadLength) }
             fragment = UnsafeBufferPointer(rebasing: fragment[5...])
         }
         let endsStream = header.has(HTTP2Frame.endStream)
@@ -113,11 +119,11 @@ extension HTTP2Session {
     }
 
     private mutating func receivedContinuation(_ header: HTTP2FrameHeader, _ payload: UnsafeBufferPointer<UInt8>) {
-        guard let (stream, endsStream) = blockOwner else { return fail(HTTP2ErrorCode.protocolError) }
+        guard let (stream, endsStream) = blockOwner else { return fail(HTTP2ErrorCode.protocolError, .unbrokenBlock) }
         // Empty ones count too, by their number.
         continuations += 1
         guard continuations <= Self.mostContinuations, block.count + payload.count <= Self.mostBlockBytes else {
-            return fail(HTTP2ErrorCode.enhanceYourCalm)
+            return fail(HTTP2ErrorCode.enhanceYourCalm, .blockLength)
         }
         block.append(contentsOf: payload)
         guard header.has(HTTP2Frame.endHeaders) else { return }
@@ -141,24 +147,28 @@ extension HTTP2Session {
         }
         guard streams[slot].phase != .answered else {
             skipBlock(bytes)
-            return submitReset(stream: stream, code: HTTP2ErrorCode.streamClosed)
+            return fail(stream: stream, HTTP2ErrorCode.streamClosed, .nothingAfterEnd)
         }
         var reading = ResponseFields(isTrailer: streams[slot].phase == .answering)
+        // A new response takes the place of an interim one.
+        if !reading.isTrailer { streams[slot].response = HTTP2ResponseRecord() }
         var rest = bytes
         decoding: while true {
             switch inflater.next(&rest) {
             case .field(let name, let value):
-                if reading.takes(name, value) {
-                    receivedField(slot, name, value)
-                } else if !reading.isTrailer {
-                    // At once: it tells what the peer did even if the rest is malformed.
-                    streams[slot].response.status = reading.status
-                }
+                if reading.takes(name, value) { receivedField(slot, reading, name, value) }
             case .end: break decoding
-            case .failed: return fail(HTTP2ErrorCode.compressionError)
+            case .failed: return fail(HTTP2ErrorCode.compressionError, .decodableBlock)
             }
         }
-        guard reading.isComplete(endsStream: endsStream) else {
+        if let rule = reading.brokenRule(endsStream: endsStream) {
+            return fail(stream: stream, HTTP2ErrorCode.protocolError, rule)
+        }
+        // Only now: a block that contradicts itself, or does not come to its end, tells nothing.
+        if !reading.isTrailer { streams[slot].response.status = reading.status }
+        if reading.isTooLong {
+            // Ours is the limit: what was answered stands.
+            streams[slot].response.fields = HTTPFields()
             return submitReset(stream: stream, code: HTTP2ErrorCode.protocolError)
         }
         if reading.isFinal {
@@ -172,10 +182,12 @@ extension HTTP2Session {
 
     private mutating func receivedField(
         _ slot: Int,
+        _ reading: ResponseFields,
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>
     ) {
-        let wanted = streams[slot].response.status == 200 ? wantedFields : wantedErrorFields
+        let status = reading.isTrailer ? streams[slot].response.status : reading.status
+        let wanted = status == 200 ? wantedFields : wantedErrorFields
         if let wanted, !wanted.contains(where: { $0.elementsEqual(name) }) { return }
         streams[slot].response.fields.append(
             String(decoding: name, as: UTF8.self),
@@ -189,7 +201,7 @@ extension HTTP2Session {
             switch inflater.next(&rest) {
             case .field: continue
             case .end: return
-            case .failed: return fail(HTTP2ErrorCode.compressionError)
+            case .failed: return fail(HTTP2ErrorCode.compressionError, .decodableBlock)
             }
         }
     }
@@ -197,7 +209,7 @@ extension HTTP2Session {
     /// The peer has sent the last of a stream.
     mutating func receivedEnd(_ slot: Int) {
         guard streams[slot].phase == .answering, streams[slot].isWhole else {
-            return submitReset(stream: streams[slot].number, code: HTTP2ErrorCode.protocolError)
+            return fail(stream: streams[slot].number, HTTP2ErrorCode.protocolError, .contentLength)
         }
         streams[slot].phase = .answered
         if streams[slot].body == nil { close(slot, code: HTTP2ErrorCode.noError) }

@@ -51,6 +51,11 @@ struct HTTP2Session: ~Copyable {
     var remoteStreamLimit = Int(UInt32.max)
     /// The peer broke the protocol: a GOAWAY says so, and nothing is read any more.
     private(set) var isOver = false
+    /// By which frame, and what rule.
+    private(set) var violation: HTTP2Violation?
+    /// Of the frame that is being looked at.
+    var frameType: UInt8?
+    var frameStream: Int32 = 0
 
     /// Opens the session, and writes the preface and the first SETTINGS.
     ///
@@ -191,9 +196,21 @@ struct HTTP2Session: ~Copyable {
     }
 
     /// The peer broke a rule that concerns the connection (RFC 9113, 5.4.1).
-    mutating func fail(_ code: UInt32) {
+    ///
+    /// What it had said before on the frame's own stream is not believed any more; of the other streams it is.
+    mutating func fail(_ code: UInt32, _ rule: HTTP2Rule) {
         guard !isOver else { return }
         writeGoAway(code: code)
         isOver = true
+        violation = HTTP2Violation(frameType: frameType, stream: frameStream, rule: rule)
+        if frameStream > 0, let slot = numbers[frameStream] { streams[slot].response = HTTP2ResponseRecord() }
+    }
+
+    /// The peer broke a rule that concerns one stream (RFC 9113, 5.4.2): the stream has no answer, whatever came of it.
+    mutating func fail(stream: Int32, _ code: UInt32, _ rule: HTTP2Rule) {
+        guard let slot = numbers[stream] else { return }
+        streams[slot].response = HTTP2ResponseRecord()
+        streams[slot].response.violation = HTTP2Violation(frameType: frameType, stream: stream, rule: rule)
+        submitReset(stream: stream, code: code)
     }
 }

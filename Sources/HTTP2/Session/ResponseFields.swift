@@ -5,6 +5,8 @@ struct ResponseFields {
     private(set) var status = 0
     private var hasOthers = false
     private var isMalformed = false
+    /// The fields are longer than we hold; those beyond are checked, and belong to nothing.
+    private(set) var isTooLong = false
     private var bytes = 0
     /// By `content-length`; -1 without.
     private(set) var promisedBytes = -1
@@ -14,11 +16,13 @@ struct ResponseFields {
     /// Whether the block begins a response, and not an interim one (1xx).
     var isFinal: Bool { !isTrailer && status >= 200 }
 
-    /// Whether the block was well-formed, and may come where it came.
-    func isComplete(endsStream: Bool) -> Bool {
-        if isMalformed { return false }
-        // An interim response ends nothing, and does not switch protocols (RFC 9113, 8.6); trailers end the stream.
-        return isTrailer ? endsStream : status >= 200 || (status >= 100 && status != 101 && !endsStream)
+    /// Which rule the block broke, if any; known once it is decoded whole.
+    func brokenRule(endsStream: Bool) -> HTTP2Rule? {
+        if isMalformed { return .wellFormedFields }
+        if isTrailer { return endsStream ? nil : .trailersEnd }
+        if status == 0 { return .wellFormedFields }
+        // An interim response ends nothing, and does not switch protocols (RFC 9113, 8.6).
+        return status >= 200 || (status != 101 && !endsStream) ? nil : .interimEnds
     }
 
     /// Looks at the next field.
@@ -27,10 +31,11 @@ struct ResponseFields {
     mutating func takes(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes += name.count + value.count + 32
         if isMalformed { return false }
-        guard bytes <= HTTP2Session.mostFieldBytes, ResponseInflater.isValid(name: name, value: value) else {
+        guard ResponseInflater.isValid(name: name, value: value) else {
             isMalformed = true
             return false
         }
+        if bytes > HTTP2Session.mostFieldBytes { isTooLong = true }
         if name.first == UInt8(ascii: ":") {
             takePseudo(name, value)
             return false
@@ -48,7 +53,7 @@ struct ResponseFields {
             isMalformed = true
         default: break
         }
-        return !isMalformed
+        return !isMalformed && !isTooLong
     }
 
     private mutating func takePseudo(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {

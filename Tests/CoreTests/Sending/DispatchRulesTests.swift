@@ -56,7 +56,7 @@ struct DispositionTests {
             (.later(after: .seconds(7), reason: "TooManyRequests"), .retry(.later(after: .seconds(7)))),
             (.unknown("deadline"), .retry(.unknown)), (.notProcessed, .retry(.notProcessed)),
             (.tooLarge, .giveUp(reason: "PayloadTooLarge")),
-            (.refused(status: 418, reason: ""), .giveUp(reason: "status 418")),
+            (.refused(status: 404, reason: ""), .giveUp(reason: "status 404")),
             (.refused(status: 400, reason: "NewReason"), .giveUp(reason: "NewReason")),
         ] as [(Outcome, Disposition)]
     )

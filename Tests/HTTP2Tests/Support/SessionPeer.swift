@@ -48,6 +48,7 @@ final class SessionPeer {
 
     // Not through `session`: a macro cannot take what is not copyable apart.
     var isOver: Bool { session.isOver }
+    var violation: HTTP2Violation? { session.violation }
     var outputBytes: Int { session.output.count }
     var streamLimit: Int { session.remoteStreamLimit }
     var goAwayText: String { session.goAwayText }
