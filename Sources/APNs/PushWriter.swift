@@ -42,7 +42,7 @@ struct PushWriter: ~Copyable {
             case .device: [":path", route.idHeader]
             case .broadcast: [":path", route.idHeader, "apns-channel-id"]
             }
-        return HTTP2RequestTemplate(constant: pseudo + shared, varying: varying)
+        return HTTP2RequestTemplate(constant: pseudo + shared, varying: varying, nameOnly: PushHeaders.varyingNames)
     }
 
     /// Submits one push.

@@ -131,6 +131,7 @@ package struct SenderPoolConfiguration: Sendable {
         var configuration = HTTP2ClientConfiguration()
         configuration.streamLimit = streamsPerConnection
         configuration.firstRequestAlone = true
+        configuration.varyingFields = PushHeaders.varyingNames
         configuration.wantedFields = ["apns-unique-id"]
         configuration.wantedErrorFields = ["retry-after", "date"]
         configuration.firstStream = firstStream

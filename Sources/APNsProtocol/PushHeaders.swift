@@ -48,6 +48,12 @@ package struct PushHeaders: Hashable, Sendable {
         return fields
     }
 
+    /// Fields whose values differ from batch to batch, or from request to request: their names are worth a place in the
+    /// peer's table, their values are not (Apple, "Establishing a connection to APNs").
+    package static let varyingNames: Set<String> = [
+        "apns-channel-id", "apns-collapse-id", "apns-expiration", "apns-id", "apns-request-id",
+    ]
+
     /// The fields that are the same for every push of a batch.
     package var shared: [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []

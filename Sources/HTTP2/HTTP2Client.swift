@@ -35,6 +35,7 @@ package actor HTTP2Client {
     private var answers: [Int: CheckedContinuation<Answer, Never>] = [:]
     private var lastNumber = 0
     private let bodyLimit: Int
+    private let varyingFields: Set<String>
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -43,6 +44,7 @@ package actor HTTP2Client {
         self.authority = authority
         self.scheme = scheme
         bodyLimit = configuration.maxBodyBytes
+        varyingFields = configuration.varyingFields
     }
 
     /// Resolves, connects and shakes hands.
@@ -249,7 +251,7 @@ package actor HTTP2Client {
             (":authority", request.authority.isEmpty ? authority : request.authority),
             (":path", request.target),
         ]
-        return HTTP2RequestTemplate(constant: pseudo + request.fields.pairs)
+        return HTTP2RequestTemplate(constant: pseudo + request.fields.pairs, nameOnly: varyingFields)
     }
 
     isolated deinit { connection?.close() }

@@ -4,6 +4,8 @@ package struct HTTP2ClientConfiguration: Sendable {
     package var streamLimit = 1000
     /// Whether the first response is waited for before a second stream is opened, as APNs wants it with provider tokens.
     package var firstRequestAlone = false
+    /// Fields of requests whose values vary, in lower case: only their names enter the peer's table.
+    package var varyingFields: Set<String> = []
     /// The response fields to keep, in lower case; `nil` keeps all.
     package var wantedFields: [String]?
     /// The same of a response that is not a 200, where there is more to tell; `nil`: as ``wantedFields``.

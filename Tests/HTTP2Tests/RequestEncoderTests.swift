@@ -170,6 +170,29 @@ struct RequestEncoderTests {
         }
     }
 
+    @Test("keeps values that vary out of the peer's table: their names are there once, and what is steady stays")
+    func namesOnly() {
+        let pair = Pair()
+        let names: Set<String> = ["apns-expiration", "apns-collapse-id"]
+        var bytes = 0
+        var most = 0
+        for number in 0..<3000 {
+            let constants = [
+                (":method", "POST"), (":scheme", "https"), ("authorization", token), ("apns-topic", "com.acme"),
+                ("apns-expiration", "17000\(number)"), ("apns-collapse-id", "match-\(number)"),
+            ]
+            let template = HTTP2RequestTemplate(constant: constants, varying: [":path", "apns-id"], nameOnly: names)
+            let block = pair.encode(template, [path, id])
+            let expected = [[":path", path]] + constants.map { [$0.0, $0.1] } + [["apns-id", id]]
+            #expect(pair.decoder.decode(block)?.map { [$0.name, $0.value] } == expected)
+            if number == 0 { bytes = pair.decoder.tableBytes }
+            if number > 0 { most = max(most, block.count) }
+        }
+        // Nothing has entered it since the first request.
+        #expect(pair.decoder.tableBytes == bytes)
+        #expect(most < path.utf8.count + id.utf8.count + 40, "\(most)")
+    }
+
     @Test("decodes to the same fields, whatever requests and tables come", arguments: 0..<40)
     func anySequence(seed: UInt64) {
         var random = SeededRandom(seed: seed)

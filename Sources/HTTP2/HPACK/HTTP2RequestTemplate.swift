@@ -15,15 +15,18 @@ package final class HTTP2RequestTemplate: Sendable {
         let valueLiteral: [UInt8]
         /// Whether it may enter the peer's table. A path is seldom seen twice (RFC 7541, 7.1.3).
         let isIndexable: Bool
+        /// Whether the value is the same for most requests; else the table takes it once, for the name's sake.
+        let isSteady: Bool
         /// Where it is not indexed, nobody on the way may do so.
         let isSecret: Bool
 
-        init(name: String, value: String) {
+        init(name: String, value: String, isSteady: Bool) {
             field = HPACKField(name: Array(name.utf8), value: Array(value.utf8))
             (staticPair, staticName) = HPACKStaticTable.find(name: name, value: value)
             nameLiteral = HPACKLiteral.string(field.name)
             valueLiteral = HPACKLiteral.string(field.value)
             isIndexable = name != ":path"
+            self.isSteady = isSteady
             isSecret = name == "authorization"
         }
     }
@@ -45,13 +48,19 @@ package final class HTTP2RequestTemplate: Sendable {
     /// - Parameters:
     ///   - constant: Name and value, pseudo-fields (`:method`, `:scheme`, `:authority`) first, names in lower case.
     ///   - varying: Names that each request gives a value for, at most four; pseudo-fields (`:path`) first.
-    package init(constant: [(name: String, value: String)], varying: [String] = []) {
+    ///   - nameOnly: Those of the constant fields whose values the next template will hardly have: they would push out of
+    ///     the peer's table what stays, and never be found there.
+    package init(
+        constant: [(name: String, value: String)],
+        varying: [String] = [],
+        nameOnly: Set<String> = []
+    ) {
         // Pseudo-fields come first (RFC 9113, 8.3); the encoder writes varying ones before the constant ones.
         let isPseudo = { (name: String) in name.hasPrefix(":") }
         constants =
             (constant.filter { isPseudo($0.name) } + constant.filter { !isPseudo($0.name) })
-            .map { Field(name: $0.name, value: $0.value) }
-        self.varying = varying.map { Field(name: $0, value: "") }
+            .map { Field(name: $0.name, value: $0.value, isSteady: !nameOnly.contains($0.name)) }
+        self.varying = varying.map { Field(name: $0, value: "", isSteady: false) }
         varyingPseudoCount = varying.count(where: isPseudo)
         isHead = constant.contains { $0.name == ":method" && $0.value == "HEAD" }
         precondition(varying.count <= 4, "\(varying.count) varying fields")

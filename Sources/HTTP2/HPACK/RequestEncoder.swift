@@ -1,8 +1,9 @@
 /// Writes the header blocks of one connection's requests. Source: RFC 7541.
 ///
-/// Constant fields of a template enter the peer's table once and are a byte each from then on; varying ones go out as plain
-/// literals with an indexed name, since the Huffman code would cost more time than the bytes that it saves. As long as the
-/// table does not change, a template's constant part is copied as it was encoded the last time.
+/// Constant fields of a template enter the peer's table once and are a byte each from then on; of those whose values the next
+/// template will not have only the name is looked for there. Varying ones go out as plain literals with an indexed name, since
+/// the Huffman code would cost more time than the bytes that it saves. As long as the table does not change, a template's
+/// constant part is copied as it was encoded the last time.
 ///
 /// Blocks must be sent in the order in which they were encoded, each of them: the peer's table follows ours.
 struct RequestEncoder {
@@ -85,11 +86,12 @@ struct RequestEncoder {
         if constant.staticPair > 0 {
             return HPACKLiteral.appendInteger(constant.staticPair, .indexed, to: &scratch)
         }
-        let index = constant.isIndexable ? table.index(of: constant.field) : 0
+        let index = constant.isIndexable && constant.isSteady ? table.index(of: constant.field) : 0
         if index > 0 { return HPACKLiteral.appendInteger(index, .indexed, to: &scratch) }
         let name = nameIndex(of: constant)
-        let isInserted = constant.isIndexable && table.insert(constant.field)
-        if constant.isIndexable, !isInserted, table.fits(constant.field) { mayImprove = true }
+        let isWanted = constant.isIndexable && (constant.isSteady || name == 0)
+        let isInserted = isWanted && table.insert(constant.field)
+        if isWanted, !isInserted, table.fits(constant.field) { mayImprove = true }
         let kind: HPACKLiteral.Kind =
             if isInserted { .inserted } else if constant.isSecret { .neverInserted } else { .notInserted }
         appendName(of: constant, index: name, kind)
