@@ -1,6 +1,7 @@
 /// The troubles that have a section in TROUBLES.md; a test holds both together.
 package enum Trouble: String, CaseIterable, Sendable {
     case unchanged = "Accepted, but nothing changes on the phone"
+    case unsent = "Events are accepted, and nothing is sent"
     case dates = "Dates are 31 years off"
     case environments = "Sandbox and production are mixed up"
     case topics = "The topic or the bundle id is wrong"
