@@ -4,7 +4,8 @@ package struct RouteTally: Equatable, Sendable {
     package private(set) var answered = 0
     /// Pushes that ended in "later" or "unknown".
     package private(set) var failed = 0
-    /// Whether all failures are lost connections and deadlines: those are over sooner than an outage of Apple's.
+    /// Whether all failures are lost connections, deadlines and servers that shut down: another connection may do, so that
+    /// those are over sooner than an outage of Apple's.
     package private(set) var isConnectionLoss = true
 
     package init() {}
@@ -16,7 +17,7 @@ package struct RouteTally: Equatable, Sendable {
                 continue
             }
             failed += 1
-            if case .later = failure { isConnectionLoss = false }
+            if case .later(let after) = failure, after != .zero { isConnectionLoss = false }
         }
     }
 }

@@ -36,7 +36,7 @@ struct OutageTests {
 
     @Test("lost connections are told from what APNs says")
     func connectionLoss() {
-        #expect(tally([Self.lost, .notProcessed]).isConnectionLoss)
+        #expect(tally([Self.lost, .notProcessed, .later(after: .zero, reason: "Shutdown")]).isConnectionLoss)
         #expect(!tally([Self.lost, Self.busy]).isConnectionLoss)
     }
 
