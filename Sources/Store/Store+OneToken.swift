@@ -21,10 +21,10 @@ extension Store {
 
     /// The activities that hold the token of `row`, a hundred at most. The order, beside a range that is one value, says by which
     /// index: PostgreSQL would read all of a tenant's activities while it knows nothing of the table.
-    private static func holders(_ row: String) -> String {
+    private static func holders(_ row: String, hash: String = "hash") -> String {
         """
         SELECT match_id, activity, registered_at FROM activities
-        WHERE tenant_id = $1 AND token_hash >= \(row).hash AND token_hash <= \(row).hash AND token = \(row).token
+        WHERE tenant_id = $1 AND token_hash >= \(row).\(hash) AND token_hash <= \(row).\(hash) AND token = \(row).token
           AND environment = \(row).environment
         ORDER BY token_hash LIMIT 100
         """
@@ -48,10 +48,13 @@ extension Store {
             rest = rest.dropFirst(part.count)
             let parameters: [PGValue] = [.text(tenant), .text(match), .textArray(part.map(\.activity.text))]
             statements += Self.lockOutlivedSQL.map { PGStatement($0, parameters) }
-            statements += [
-                PGStatement(Self.deleteOutlivedSQL, parameters),
-                Self.forgetStragglers(where: Self.isWithoutActivity, parameters),
-            ]
+            // One by one: by their keys, whatever the planner believes.
+            for key in part {
+                let one: [PGValue] = [.text(tenant), .text(match), .text(key.activity)]
+                statements += [
+                    PGStatement(Self.deleteOutlivedSQL, one), Self.forgetStragglers(where: Self.isWithoutActivity, one),
+                ]
+            }
         }
         _ = try await self.tenant(tenant, by: deadline, statements)
     }
@@ -65,18 +68,14 @@ extension Store {
 
     /// Of rows that are locked: what has been reported again since stays.
     private static let deleteOutlivedSQL = """
-        DELETE FROM activities WHERE ctid = ANY (ARRAY(
-            SELECT a.ctid FROM unnest($3::text[]) AS i (activity) CROSS JOIN LATERAL (
-                SELECT ctid, match_id, activity, registered_at, token, environment, token_hash AS hash FROM activities
-                WHERE tenant_id = $1 AND match_id = $2 AND activity = i.activity LIMIT 1) a
-            WHERE EXISTS (
-                SELECT FROM (\(holders("a"))) n
-                WHERE (n.registered_at, n.match_id COLLATE "C", n.activity COLLATE "C")
-                    > (a.registered_at, a.match_id COLLATE "C", a.activity COLLATE "C"))))
+        DELETE FROM activities i WHERE i.tenant_id = $1 AND i.match_id = $2 AND i.activity = $3 AND EXISTS (
+            SELECT FROM (\(holders("i", hash: "token_hash"))) n
+            WHERE (n.registered_at, n.match_id COLLATE "C", n.activity COLLATE "C")
+                > (i.registered_at, i.match_id COLLATE "C", i.activity COLLATE "C"))
         """
 
     private static let isWithoutActivity = """
-        s.tenant_id = $1 AND s.match_id = $2 AND s.activity = ANY ($3::text[]) AND NOT EXISTS (
-            SELECT FROM activities a WHERE a.tenant_id = $1 AND a.match_id = $2 AND a.activity = s.activity)
+        s.tenant_id = $1 AND s.match_id = $2 AND s.activity = $3 AND NOT EXISTS (
+            SELECT FROM activities WHERE tenant_id = $1 AND match_id = $2 AND activity = $3)
         """
 }
