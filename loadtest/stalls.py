@@ -168,7 +168,8 @@ class paused(Stall):
 
     @property
     def words(self):
-        return [rf"{self.what}[^\n]{{0,40}}paused|paused[^\n]{{0,40}}{self.what}"]
+        of_match = r"|paused +yes|, paused" if self.what == "match" else ""
+        return [rf"{self.what}[^\n]{{0,40}}paused|paused[^\n]{{0,40}}{self.what}{of_match}"]
 
     def __init__(self, dice):
         super().__init__(dice)
@@ -466,7 +467,7 @@ def typed(stage, words):
 
 def said(result):
     """The parts that name the cause, by themselves."""
-    sight = {part: re.sub(r"(?m)^.*\bserving;.*$", "", text) for part, text in result["sight"].items()}
+    sight = {part: re.sub(r"(?m)^.*service: (starting|serving);.*$", "", text) for part, text in result["sight"].items()}
     return [
         part for part, text in sight.items()
         # What a service says of itself when it starts names no cause.
