@@ -1,5 +1,6 @@
 import APNsSimulator
 import Core
+import Glibc
 import HTTP2
 import Server
 import Store
@@ -66,7 +67,7 @@ struct ExactBytesTests {
     }
 
     private static func match(_ state: String) -> String {
-        #"{"bundle":"\#(EngineFixture.bundle)","type":"Exact","kickoff_at":"\#(Timestamp(seconds: 1_700_000_000))","content_state":\#(state)}"#
+        #"{"bundle":"\#(EngineFixture.bundle)","type":"Exact","kickoff_at":"\#(Timestamp(seconds: Int64(time(nil))))","content_state":\#(state)}"#
     }
 
     private static func caller(_ engine: EngineFixture) async throws -> APICaller {
