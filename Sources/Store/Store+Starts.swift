@@ -251,11 +251,14 @@ extension Store {
                         RETURNING s.device, s.attempts
                     ), taken AS (SELECT * FROM fresh UNION ALL SELECT * FROM waiting)
                     SELECT t.device, d.push_to_start_token, d.supports_channels, d.frequent, t.attempts,
-                           (SELECT is_through FROM seen) AND (SELECT count(*) FROM scan) < $6
+                           (SELECT is_through FROM seen) AND (SELECT count(*) FROM scan) < $6, coalesce(c.has_card, true)
                     FROM (SELECT 1) one LEFT JOIN taken t ON true
-                    LEFT JOIN devices d ON d.tenant_id = $1 AND d.device = t.device
-                      AND d.push_to_start_token IS NOT NULL AND NOT $2 = ANY (d.showing) AND NOT EXISTS (
-                          SELECT FROM activities a WHERE a.tenant_id = $1 AND a.match_id = $2 AND a.device = d.device)
+                    LEFT JOIN LATERAL (
+                        SELECT $2 = ANY (d.showing) OR EXISTS (SELECT FROM activities a WHERE a.tenant_id = $1
+                            AND a.match_id = $2 AND a.device = d.device) AS has_card
+                        FROM devices d WHERE d.tenant_id = $1 AND d.device = t.device) c ON true
+                    LEFT JOIN devices d ON d.tenant_id = $1 AND d.device = t.device AND NOT c.has_card
+                      AND d.push_to_start_token IS NOT NULL AND d.refused_reason IS NULL
                     """,
                     pass.key + [.text(pass.lease), .int(limit), .int(scanLimit)]
                 ),
@@ -267,8 +270,13 @@ extension Store {
         var unwanted: [StartResult] = []
         for row in results[1] where !row.isNull(0) {
             guard !row.isNull(1) else {
-                // It has a card meanwhile, or its token is gone.
-                unwanted.append(StartResult(row.wrapped(0), nil, .givenUp, reason: "not wanted any more"))
+                // A device without a token may name one yet.
+                let hasCard = row.bool(6)
+                unwanted.append(
+                    hasCard
+                        ? StartResult(row.wrapped(0), nil, .givenUp, reason: "not wanted any more")
+                        : StartResult(row.wrapped(0), nil, .refused, reason: "the device has no token that APNs takes")
+                )
                 continue
             }
             starts.append(
@@ -286,6 +294,9 @@ extension Store {
     }
 
     /// Writes down what became of starts. A token that APNs refuses is set aside until the device names another.
+    ///
+    /// A device may have named it while the push was under way: it is started with that one. The row is locked before the
+    /// device is read again, so that either this sees the new token, or ``putDevices(_:tenant:mustExist:by:)`` the refusal.
     package func settleStarts(
         _ results: [StartResult],
         of pass: StartPass,
@@ -318,6 +329,15 @@ extension Store {
                         .text(pass.match.tenant), .textArray(refused.map(\.device.text)),
                         .textArray(refused.map { $0.reason ?? "refused" }), .textArray(refused.map(\.token?.text)),
                     ]
+                ),
+                PGStatement(
+                    """
+                    UPDATE starts s SET state = 'waiting', reason = NULL, due_at = now() FROM devices d
+                    WHERE s.tenant_id = $1 AND s.match_id = $2 AND s.environment = $3 AND s.device = ANY ($4)
+                      AND s.state = 'refused' AND d.tenant_id = $1 AND d.device = s.device
+                      AND d.push_to_start_token IS NOT NULL AND d.refused_reason IS NULL
+                    """,
+                    pass.key + [.textArray(refused.map(\.device.text))]
                 ),
             ],
             by: deadline
