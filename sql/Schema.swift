@@ -28,6 +28,7 @@ package enum Schema {
         Migration(name: "0019_lock_hand_overs", sql: PackageResources._019_lock_hand_overs_sql),
         Migration(name: "0020_follow_alerts", sql: PackageResources._020_follow_alerts_sql),
         Migration(name: "0021_keep_outages", sql: PackageResources._021_keep_outages_sql),
+        Migration(name: "0022_outlast_clocks", sql: PackageResources._022_outlast_clocks_sql),
         Migration(name: "0024_order_events", sql: PackageResources._024_order_events_sql),
         Migration(name: "0025_end_after_silence", sql: PackageResources._025_end_after_silence_sql),
         Migration(name: "0026_one_activity_a_token", sql: PackageResources._026_one_activity_a_token_sql),

@@ -22,6 +22,8 @@ package struct MatchState: Sendable {
     package private(set) var stampedVersion: Int64
     /// UNIX seconds; 0: none yet.
     package private(set) var lastStamp: Int64
+    /// When that was given; nil: not known.
+    package private(set) var stampedAt: Moment?
     package let endRequestedAt: Moment?
     package let dismissAfter: Duration?
     package let isDeleted: Bool
@@ -36,6 +38,7 @@ package struct MatchState: Sendable {
         var copy = self
         copy.stampedVersion = head.version
         copy.lastStamp = stamp
+        copy.stampedAt = now
         return copy
     }
 
@@ -80,8 +83,9 @@ extension MatchState {
         m.paused_at IS NOT NULL OR n.paused_at IS NOT NULL, \
         a.environment, a.credential_id, a.frequent_updates_declared, a.frequent_gap_seconds, \
         a.frequent_urgent_per_hour, a.standard_gap_seconds, a.standard_urgent_per_hour, a.stale_after, \
-        a.tokens_stopped, a.channels_stopped, a.paused_at IS NOT NULL
+        a.tokens_stopped, a.channels_stopped, a.paused_at IS NOT NULL, m.stamped_at
         """
+    static let columnCount = 33
 
     /// What ``columns`` needs beside the match; `environment` in SQL.
     static func joins(_ environment: String) -> String {
@@ -119,6 +123,7 @@ extension MatchState {
         alert = row.optionalText(first + 14)
         stampedVersion = row.int(first + 15)
         lastStamp = row.int(first + 16)
+        stampedAt = row.optionalMoment(first + 32)
         endRequestedAt = row.optionalMoment(first + 17)
         dismissAfter = row.optionalInt(first + 18).map { .seconds($0) }
         isDeleted = row.bool(first + 19)

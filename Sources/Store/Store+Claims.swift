@@ -187,7 +187,8 @@ extension ClaimedTarget {
             counts: TurnCounts(row, from: 26)
         )
         let match = 26 + TurnCounts.columnCount
-        channel = row.isNull(match) ? nil : (MatchState(row, from: match), ChannelRecord(row, from: match + 32))
+        let channels = match + MatchState.columnCount
+        channel = row.isNull(match) ? nil : (MatchState(row, from: match), ChannelRecord(row, from: channels))
     }
 
     fileprivate var rank: Int { (record.isUrgent ? 0 : 2) + (record.key.kind == .channel ? 0 : 1) }

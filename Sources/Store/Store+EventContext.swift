@@ -38,7 +38,8 @@ extension Store {
             by: deadline,
             """
             SELECT m.match_id, y.content_state, coalesce(octet_length(m.attributes), 0), \(Self.routesSQL),
-                   m.paused_at IS NOT NULL, a.paused, t.paused_at IS NOT NULL, a.tokens_stopped, a.channels_stopped
+                   m.paused_at IS NOT NULL, a.paused, t.paused_at IS NOT NULL, a.tokens_stopped, a.channels_stopped,
+                   m.last_stamp, clock_timestamp()
             FROM matches m
             LEFT JOIN tenants t ON t.tenant_id = m.tenant_id
             LEFT JOIN activity_types y ON y.tenant_id = m.tenant_id AND y.bundle = m.bundle
@@ -122,7 +123,8 @@ extension EventContext {
             (5, "match_paused"), (6, "app_paused"), (7, "tenant_paused"), (8, "tokens_stopped"),
             (9, "channels_stopped"),
         ]
-        warnings = pauses.filter { row.bool($0.0) }.map(\.1)
+        let isClockWrong = StampRule.isClockWrong(last: row.int(10), now: row.moment(11))
+        warnings = pauses.filter { row.bool($0.0) }.map(\.1) + (isClockWrong ? ["clock_ahead"] : [])
     }
 }
 

@@ -207,7 +207,8 @@ extension Store {
             """
             WITH stamped AS (
                 UPDATE matches
-                SET last_stamp = $3, stamped_version = version, stamp_snapshot = pg_current_snapshot(),
+                SET last_stamp = $3, stamped_version = version, stamped_at = clock_timestamp(),
+                    stamp_snapshot = pg_current_snapshot(),
                     alert_snapshot = CASE WHEN alert_version > stamped_version THEN pg_current_snapshot()
                         ELSE alert_snapshot END,
                     merged_versions = merged_versions + version - stamped_version - 1

@@ -7,7 +7,7 @@ import Testing
 @Suite("The tables", .database, .timeLimit(.minutes(5)))
 struct SchemaTests {
     /// What belongs to no tenant.
-    private static let shared: Set<String> = ["channel_makers", "operator_keys"]
+    private static let shared: Set<String> = ["channel_makers", "clock", "operator_keys"]
 
     private var soon: ContinuousClock.Instant { .patient }
 

@@ -13,7 +13,8 @@ package struct PacingLimits: Equatable, Sendable {
 
 /// What a target's pacing remembers.
 package struct PacingRecord: Equatable, Sendable {
-    /// When pushes of priority 10 went out, oldest first; none older than an hour once ``note(_:isUrgent:at:)`` ran.
+    /// When pushes of priority 10 went out, oldest first; none older than an hour, nor in the future, once
+    /// ``note(priority:isUrgent:at:)`` ran.
     package var urgentAt: [Moment]
     /// When the last routine update went out.
     package var routineAt: Moment?
@@ -25,7 +26,7 @@ package struct PacingRecord: Equatable, Sendable {
 
     /// Remembers that a push decided on goes out at `now`.
     package mutating func note(priority: Int, isUrgent: Bool, at now: Moment) {
-        urgentAt.removeAll { $0 <= now - Pacing.window }
+        urgentAt.removeAll { $0 <= now - Pacing.window || $0 > now }
         if priority == 10 { urgentAt.append(now) }
         if !isUrgent { routineAt = now }
     }
@@ -59,7 +60,8 @@ package enum Pacing {
         case .end:
             return .send(priority: 10, downgraded: false)
         case .key:
-            let used = record.urgentAt.count { $0 > now - window }
+            // Those in the future were noted by a clock that was set back since: when they were is not known.
+            let used = record.urgentAt.count { $0 > now - window && $0 <= now }
             let isAllowed = used < limits.urgentPerHour
             return .send(priority: isAllowed ? 10 : 5, downgraded: !isAllowed)
         case .routine:

@@ -149,7 +149,7 @@ struct ChannelRunner {
         )
         switch answer {
         case .failed(.channelGone):
-            if context.noteGoneChannel(of: app.key, at: state.now) {
+            if context.noteGoneChannel(of: app.key) {
                 try await context.stop(
                     .channel,
                     of: app.key,

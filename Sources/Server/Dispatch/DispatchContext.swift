@@ -65,6 +65,7 @@ final class DispatchContext: Sendable {
     let lastAnswers = LastAnswers()
     let permits: PagePermits
     let outages: Outages
+    private let began = ContinuousClock.now
     private let refusals = ThreadLock<[AppKey: RefusalWatch]>([:])
     private let goneChannels = ThreadLock<[AppKey: [Moment]]>([:])
     /// So many channels gone within a minute are no accident.
@@ -111,18 +112,22 @@ final class DispatchContext: Sendable {
     /// For one call of the store.
     var storeDeadline: ContinuousClock.Instant { .now + .seconds(5) }
 
+    /// A clock of this process's own that only goes forward, unlike the database's.
+    private var uptime: Moment { Moment(milliseconds: (ContinuousClock.now - began).wholeMilliseconds) }
+
     /// Whether so many of the app's tokens are refused that its token sends are to stop.
-    func note(_ report: PageReport, of app: AppKey, at now: Moment) -> Bool {
+    func note(_ report: PageReport, of app: AppKey) -> Bool {
         let answered = report.pushes - report.failures.count
         let refused = report.result.refused.map { $0.row.token.text.hashValue }
         return refusals.withLock {
-            $0[app, default: RefusalWatch()].note(answered: answered, refused: refused, at: now)
+            $0[app, default: RefusalWatch()].note(answered: answered, refused: refused, at: uptime)
         }
     }
 
     /// Whether so many of an app's channels are gone at once that its capability must have been switched off.
-    func noteGoneChannel(of app: AppKey, at now: Moment) -> Bool {
-        goneChannels.withLock { gone in
+    func noteGoneChannel(of app: AppKey) -> Bool {
+        let now = uptime
+        return goneChannels.withLock { gone in
             let recent = gone[app, default: []].filter { $0 > now - .seconds(60) } + [now]
             gone[app] = recent.count < Self.manyChannels ? recent : nil
             return recent.count >= Self.manyChannels

@@ -99,9 +99,13 @@ struct PushPreview {
             guard case .send(let plan) = step else { return nil }
             self.plan = plan
             let isUrgent = state.head.urgentVersion > state.stampedVersion
-            if case .wait(let until) = StampRule.next(after: state.lastStamp, now: at, isUrgent: isUrgent) {
-                at = until
-            }
+            let answer = StampRule.next(
+                after: state.lastStamp,
+                stampedAt: state.stampedAt,
+                now: at,
+                isUrgent: isUrgent
+            )
+            if case .wait(let until) = answer { at = until }
             self.at = at
             let stopped = target.channel == nil ? app.tokensStopped : app.channelsStopped
             if let stopped {
@@ -119,7 +123,13 @@ struct PushPreview {
             let isUrgent = state.head.urgentVersion > state.stampedVersion
             let after = max(state.lastStamp, last ?? 0)
             var stamp = max(stampedAt.seconds, after + 1)
-            if case .stamp(let next) = StampRule.next(after: after, now: stampedAt, isUrgent: isUrgent) { stamp = next }
+            let given = StampRule.next(
+                after: after,
+                stampedAt: state.stampedAt,
+                now: stampedAt,
+                isUrgent: isUrgent
+            )
+            if case .stamp(let next) = given { stamp = next }
             let composition = PushComposition(
                 state.foreseen(at: at, stamp: stamp),
                 priority: plan.priority,

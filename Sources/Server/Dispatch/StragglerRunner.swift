@@ -252,7 +252,7 @@ struct StragglerRunner {
 
     private func stopIfNeeded(_ page: inout PageReport, of state: MatchState) async throws(StoreError) {
         guard let app = state.app?.key else { return }
-        if page.stop == nil, context.note(page, of: app, at: state.now) {
+        if page.stop == nil, context.note(page, of: app) {
             page.stop = PageReport.massRefusal(in: app.environment)
         }
         guard let reason = page.stop else { return }

@@ -409,7 +409,7 @@ struct SweepRunner {
 
     private mutating func stopIfNeeded(_ report: inout PageReport, of page: Page) async throws(StoreError) {
         let app = page.composition.app.key
-        if report.stop == nil, context.note(report, of: app, at: page.state.now) {
+        if report.stop == nil, context.note(report, of: app) {
             report.stop = PageReport.massRefusal(in: app.environment)
         }
         guard let reason = report.stop else { return }

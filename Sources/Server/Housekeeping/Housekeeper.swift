@@ -61,6 +61,7 @@ package final class Housekeeper: Sendable {
             group.addTask { await self.vacuum() }
             group.addTask { await self.lookAfterWaitingStarts() }
             group.addTask { await self.watchForStalls() }
+            group.addTask { await self.watchClock() }
             var pause = Duration.zero
             while !Task.isCancelled {
                 await self.bell.housekeeping.wait(atMost: pause)
@@ -232,6 +233,20 @@ package final class Housekeeper: Sendable {
             await reporter.look(by: .now + .seconds(3))
             try? await Task.sleep(for: configuration.watching)
         }
+    }
+
+    private func watchClock() async {
+        while !Task.isCancelled {
+            await lookAtClock()
+            try? await Task.sleep(for: configuration.poll)
+        }
+    }
+
+    /// Lets nothing wait for a clock of the database's that was set back.
+    package func lookAtClock() async {
+        guard let step = try? await store.lookAtClock(by: deadline) else { return }
+        configuration.log.warning("the database's clock was set back: what waited for it is due", ["by_s": step])
+        bell.ring()
     }
 
     private func lookAfterWaitingStarts() async {

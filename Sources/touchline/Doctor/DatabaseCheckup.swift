@@ -68,11 +68,34 @@ struct DatabaseCheckup: Sendable {
     ) async throws(PGError) -> Finding {
         let sql = "SELECT extract(epoch FROM clock_timestamp())::bigint"
         let ahead = HandPush.clock() - (try await connection.query(sql, by: deadline)[0].int(0))
-        guard abs(ahead) > 5 else { return .good("database clock", "within 5 s of this machine's") }
+        guard abs(ahead) > 5 else { return try await stamps(connection, by: deadline) }
         return .bad(
             "database clock",
             "this machine's clock is \(abs(ahead)) s \(ahead > 0 ? "ahead of" : "behind") the database's",
             hint: "Set both, and keep them set: chrony or systemd-timesyncd.",
+            .clock
+        )
+    }
+
+    /// The clock is right now, as far as this machine's is; what it was shows in the stamps that were given.
+    private static func stamps(
+        _ connection: PGConnection,
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) -> Finding {
+        let sql = """
+            SELECT coalesce(max(last_stamp), 0), extract(epoch FROM clock_timestamp())::bigint FROM matches
+            WHERE deleted_at IS NULL AND end_version IS NULL
+            """
+        let row = try await connection.query(sql, by: deadline)[0]
+        let (last, now) = (row.int(0), row.int(1))
+        guard StampRule.isClockWrong(last: last, now: Moment(seconds: now)) else {
+            return .good("database clock", "within 5 s of this machine's")
+        }
+        return .bad(
+            "database clock",
+            "clock_ahead: stamps of live matches are \(last - now) s ahead of its clock",
+            hint: "It was ahead, or an earlier one answers since a failover. Nothing waits for it; "
+                + "keep the clocks set: chrony or systemd-timesyncd.",
             .clock
         )
     }

@@ -28,6 +28,17 @@ struct PacingTests {
         }
     }
 
+    @Test("pushes that a clock noted which was set back since use nothing up, and are forgotten")
+    func fromTheFuture() {
+        var record = PacingRecord(urgentAt: (1...9).map { Self.now + .seconds($0 * 60) })
+        #expect(
+            Pacing.decide(.key, record: record, limits: Self.limits, now: Self.now)
+                == .send(priority: 10, downgraded: false)
+        )
+        record.note(priority: 10, isUrgent: true, at: Self.now)
+        #expect(record.urgentAt == [Self.now])
+    }
+
     @Test("a key update does not wait for a gap")
     func keyGoesAtOnce() {
         let record = PacingRecord(urgentAt: [ago(1)], routineAt: ago(1))

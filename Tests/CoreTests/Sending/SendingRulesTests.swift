@@ -4,24 +4,38 @@ import Testing
 @Suite("Rules of sending")
 struct SendingRulesTests {
     @Test(
-        "a stamp is the clock's, but always above the last, and waits when it has run ahead",
+        "a stamp is the clock's, but always above the last, and comes within a second when stamps have run ahead",
         arguments: [
-            (0, StampRule.Answer.stamp(1000)), (999, .stamp(1000)), (1000, .stamp(1001)), (1002, .stamp(1003)),
-            (1003, .wait(until: Moment(seconds: 1001))), (1010, .wait(until: Moment(seconds: 1008))),
-        ] as [(Int64, StampRule.Answer)]
+            // The last stamp, how long ago it was given, what comes at 1000.999 s.
+            (0, 60_000, StampRule.Answer.stamp(1000)), (999, 0, .stamp(1000)), (1000, 0, .stamp(1001)),
+            (1002, 0, .stamp(1003)), (1003, 0, .wait(until: Moment(seconds: 1001))),
+            (1010, 400, .wait(until: Moment(milliseconds: 1_001_599))), (1010, 1_000, .stamp(1011)),
+            (1600, 0, .wait(until: Moment(milliseconds: 1_001_999))), (1600, 60_000, .stamp(1601)),
+            // It was given at a time that is still to come.
+            (1003, -2_000, .stamp(1004)), (1600, -600_000, .stamp(1601)), (4900, -3_900_000, .stamp(4901)),
+        ] as [(Int64, Int64, StampRule.Answer)]
     )
-    func stamps(last: Int64, expected: StampRule.Answer) {
-        #expect(StampRule.next(after: last, now: Moment(milliseconds: 1_000_999), isUrgent: true) == expected)
+    func stamps(last: Int64, age: Int64, expected: StampRule.Answer) {
+        let now = Moment(milliseconds: 1_000_999)
+        let stampedAt = now - .milliseconds(age)
+        #expect(StampRule.next(after: last, stampedAt: stampedAt, now: now, isUrgent: true) == expected)
+    }
+
+    @Test("stamps that no flood has carried ahead tell of a wrong clock", arguments: [(1010, false), (1011, true)])
+    func wrongClock(last: Int64, isWrong: Bool) {
+        #expect(StampRule.isClockWrong(last: last, now: Moment(milliseconds: 1_000_999)) == isWrong)
     }
 
     @Test("a flood of routine versions gets one stamp a second, and leaves a goal its own at once")
     func floodThenGoal() {
         var last: Int64 = 0
+        var stampedAt: Moment?
         for millisecond in stride(from: Int64(1_000_000), to: 1_003_000, by: 10) {
             let now = Moment(milliseconds: millisecond)
-            if case .stamp(let stamp) = StampRule.next(after: last, now: now, isUrgent: false) { last = stamp }
+            let answer = StampRule.next(after: last, stampedAt: stampedAt, now: now, isUrgent: false)
+            if case .stamp(let stamp) = answer { (last, stampedAt) = (stamp, now) }
             for goals in [0, 1] {
-                let answer = StampRule.next(after: last + Int64(goals), now: now, isUrgent: true)
+                let answer = StampRule.next(after: last + Int64(goals), stampedAt: now, now: now, isUrgent: true)
                 #expect(answer == .stamp(last + Int64(goals) + 1), "goal \(goals + 1) at \(millisecond)")
             }
         }
@@ -32,11 +46,15 @@ struct SendingRulesTests {
     func burst() {
         var last: Int64 = 0
         var clock = Moment(seconds: 1000)
+        var stampedAt: Moment?
+        func next() -> StampRule.Answer {
+            StampRule.next(after: last, stampedAt: stampedAt, now: clock, isUrgent: true)
+        }
         for _ in 0..<10 {
-            while case .wait(let until) = StampRule.next(after: last, now: clock, isUrgent: true) { clock = until }
-            guard case .stamp(let stamp) = StampRule.next(after: last, now: clock, isUrgent: true) else { continue }
+            while case .wait(let until) = next() { clock = until }
+            guard case .stamp(let stamp) = next() else { continue }
             #expect(stamp > last && stamp <= clock.seconds + 3)
-            last = stamp
+            (last, stampedAt) = (stamp, clock)
         }
         #expect(last == 1009)
     }
