@@ -17,6 +17,8 @@ struct ClusterServer: Sendable {
         self.child = child
     }
 
+    var isAdopted: Bool { child == nil }
+
     static func connectionString(_ socketDirectory: String, _ database: String) -> String {
         "host=\(socketDirectory) user=touchline dbname=\(database)"
     }

@@ -29,7 +29,7 @@ package final class EmbeddedCluster: Sendable {
     package let connectionString: String
     /// Whether the server of an earlier, killed process went on running.
     package let wasTakenOver: Bool
-    /// What the operator should know: where the files are, when that is not inside the folder.
+    /// What the operator should know: where the files are, when that is not inside the folder, and what does not count.
     package let remarks: [String]
 
     private let configuration: Configuration
@@ -58,9 +58,12 @@ package final class EmbeddedCluster: Sendable {
         on loop: EventLoop,
         by deadline: ContinuousClock.Instant
     ) async throws(PGError) -> EmbeddedCluster {
+        let ignored = LibpqEnvironment.clear()
         let place = try await ClusterPlace(in: configuration.directory, by: deadline)
         let binaries = try ClusterBinaries(serverVersion: place.version)
-        if let cluster = try await takeOver(configuration, place, binaries, on: loop, by: deadline) { return cluster }
+        if let (server, socketDirectory) = try await takeOver(configuration, place, on: loop, by: deadline) {
+            return EmbeddedCluster(configuration, place, binaries, socketDirectory, server, ignored, on: loop)
+        }
         if !place.exists { try await ClusterServer.initialise(place, binaries, configuration, by: deadline) }
         let socketDirectory = try makeSocketDirectory(for: place.owner)
         let server: ClusterServer
@@ -77,7 +80,7 @@ package final class EmbeddedCluster: Sendable {
             removeSocketDirectory(socketDirectory, of: place.owner)
             throw error
         }
-        return EmbeddedCluster(configuration, place, binaries, socketDirectory, server, on: loop, wasTakenOver: false)
+        return EmbeddedCluster(configuration, place, binaries, socketDirectory, server, ignored, on: loop)
     }
 
     private init(
@@ -86,22 +89,26 @@ package final class EmbeddedCluster: Sendable {
         _ binaries: ClusterBinaries,
         _ socketDirectory: String,
         _ server: ClusterServer,
-        on loop: EventLoop,
-        wasTakenOver: Bool
+        _ ignored: [String],
+        on loop: EventLoop
     ) {
         self.configuration = configuration
         self.place = place
         self.binaries = binaries
         self.socketDirectory = socketDirectory
         self.loop = loop
-        self.wasTakenOver = wasTakenOver
+        wasTakenOver = server.isAdopted
         connectionString = ClusterServer.connectionString(socketDirectory, configuration.database)
-        remarks =
-            place.isElsewhere
-            ? [
-                "user \(place.owner.name) cannot enter \(place.directory): its PostgreSQL keeps its files in \(place.data)"
-            ]
-            : []
+        var remarks: [String] = []
+        if place.isElsewhere {
+            let files = "its PostgreSQL keeps its files in \(place.data)"
+            remarks.append("user \(place.owner.name) cannot enter \(place.directory): \(files)")
+        }
+        if !ignored.isEmpty {
+            let names = ignored.joined(separator: ", ")
+            remarks.append("set in the environment, and not used for a PostgreSQL of its own: \(names)")
+        }
+        self.remarks = remarks
         let guardian =
             configuration.isDisposable
             ? ClusterGuardian(
@@ -187,10 +194,9 @@ package final class EmbeddedCluster: Sendable {
     private static func takeOver(
         _ configuration: Configuration,
         _ place: ClusterPlace,
-        _ binaries: ClusterBinaries,
         on loop: EventLoop,
         by deadline: ContinuousClock.Instant
-    ) async throws(PGError) -> EmbeddedCluster? {
+    ) async throws(PGError) -> (ClusterServer, socketDirectory: String)? {
         guard let file = PostmasterFile(in: place.data) else { return nil }
         switch file.holder(of: place.data) {
         case .server, .unknown: break
@@ -205,7 +211,7 @@ package final class EmbeddedCluster: Sendable {
         guard let socketDirectory = file.socketDirectory else { return nil }
         let server = ClusterServer(adopting: file.processID)
         guard try await server.answers(socketDirectory, configuration, on: loop, by: deadline) else { return nil }
-        return EmbeddedCluster(configuration, place, binaries, socketDirectory, server, on: loop, wasTakenOver: true)
+        return (server, socketDirectory)
     }
 
     /// `/run` for root, else `/tmp`: a socket's path may have 107 bytes, and `--data` may be deep.

@@ -3,6 +3,7 @@ internal import Core
 internal import EventLoop
 internal import Executables
 internal import Glibc
+internal import PostgreSQL
 internal import Server
 
 extension Command {
@@ -97,6 +98,7 @@ struct Doctor {
         // The fifth line is the socket's folder (PostgreSQL, `pidfile.h`).
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count > 4, !lines[4].isEmpty else { return nil }
+        LibpqEnvironment.clear()
         return "host=\(lines[4]) user=touchline dbname=touchline"
     }
 
