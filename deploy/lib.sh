@@ -14,8 +14,8 @@ toolchain_packages=(
 # The command line that the demo prints is one of curl's.
 demo_packages=(curl)
 
-# What the tests use beside that: other people's clients.
-test_packages=(bsdutils curl nghttp2-client openssl procps)
+# What the tests use beside that: other people's clients, and a pooler.
+test_packages=(bsdutils curl nghttp2-client openssl pgbouncer procps)
 
 say() { printf '==> %s\n' "$*" >&2; }
 

@@ -56,7 +56,7 @@ extension PGConnection {
         for (statement, parameters) in zip(statements, bound) where isSent {
             if let name = prepared[statement.sql] ?? fresh[statement.sql] {
                 isSent = wire.execute(name, parameters)
-            } else if prepared.count + fresh.count < Self.mostPrepared {
+            } else if !isBare, prepared.count + fresh.count < Self.mostPrepared {
                 lastPrepared += 1
                 let name = "s\(lastPrepared)"
                 fresh[statement.sql] = name

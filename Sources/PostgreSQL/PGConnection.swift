@@ -25,7 +25,13 @@ package actor PGConnection {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private init(loop: EventLoop) { self.loop = loop }
+    /// Neither changed nor prepared for anything: to look at the session as it comes.
+    let isBare: Bool
+
+    private init(loop: EventLoop, isBare: Bool) {
+        self.loop = loop
+        self.isBare = isBare
+    }
 
     /// Connects, and runs `setup` (statements without parameters) before anything else.
     ///
@@ -35,17 +41,28 @@ package actor PGConnection {
     ///   - loop: Where the connection lives.
     ///   - deadline: For the whole of it, name lookup and `setup` included.
     /// - Returns: The connection, outside a transaction.
-    /// - Throws: ``PGError`` of kind configuration for an unreadable `conninfo`, else unavailable or deadline.
+    /// - Throws: ``PGError`` of kind configuration for an unreadable `conninfo` or a database that is not in UTF-8, else
+    ///   unavailable or deadline.
     package static func connect(
         _ conninfo: String,
         setup: [String] = [],
         on loop: EventLoop,
         by deadline: ContinuousClock.Instant
     ) async throws(PGError) -> PGConnection {
+        try await connect(conninfo, setup: setup, isBare: false, on: loop, by: deadline)
+    }
+
+    static func connect(
+        _ conninfo: String,
+        setup: [String] = [],
+        isBare: Bool,
+        on loop: EventLoop,
+        by deadline: ContinuousClock.Instant
+    ) async throws(PGError) -> PGConnection {
         let servers = try await ConnectionOptions(conninfo).resolved(by: deadline).servers()
         var failure = PGError.deadlinePassed
         for (index, server) in servers.enumerated() {
-            let connection = PGConnection(loop: loop)
+            let connection = PGConnection(loop: loop, isBare: isBare)
             // An equal share of what is left: one that does not answer leaves the others theirs.
             let share = (deadline - .now) / (servers.count - index)
             do throws(PGError) {
@@ -63,6 +80,9 @@ package actor PGConnection {
 
     /// The server's version, such as 150020; 0 once closed.
     package var serverVersion: Int { wire?.serverVersion ?? 0 }
+
+    /// Who serves this connection, as it says itself; 0 once closed.
+    var backendProcessID: Int32 { wire?.backendProcessID ?? 0 }
 
     // MARK: - One call at a time
 
@@ -212,6 +232,13 @@ package actor PGConnection {
             isConnected = true
             guard wire.enterPipelineMode() else { throw wire.connectError }
         }
+        guard !isBare else { return }
+        // Any other would refuse some of the world's names, or keep bytes that are no text.
+        if let encoding = wire?.parameter("server_encoding"), encoding != "UTF8" {
+            let error = PGError(.configuration, SessionFinding.encodingDetail(encoding))
+            fail(error)
+            throw error
+        }
         try await sessionSetup(setup, by: deadline)
     }
 
@@ -227,20 +254,29 @@ package actor PGConnection {
 
     /// Output forms that the rows are read in, and an end to statements whose client has gone: a passed deadline closes
     /// the connection, which the server would otherwise notice only when it has an answer.
+    ///
+    /// A commit that was answered survives a crash, whatever the role's or the database's `synchronous_commit`: what need
+    /// not survive says so itself. And the schema stays the one that it is now: `"$user"` in a search path would become
+    /// another with `SET ROLE`, and an empty path none.
     private func sessionSetup(_ setup: [String], by deadline: ContinuousClock.Instant) async throws(PGError) {
         let own: [PGStatement] = [
             """
             SELECT set_config(name, value, false)
             FROM (VALUES ('TimeZone', 'UTC'), ('DateStyle', 'ISO, YMD'), ('bytea_output', 'hex'),
-                         ('client_connection_check_interval', '2s')) AS wanted (name, value)
-            WHERE lower(name) IN (SELECT lower(name) FROM pg_settings)
+                         ('client_connection_check_interval', '2s'),
+                         ('search_path', coalesce(quote_ident(current_schema()), 'public')),
+                         ('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' END))
+                AS wanted (name, value)
+            WHERE value IS NOT NULL AND lower(name) IN (SELECT lower(name) FROM pg_settings)
             """
         ]
         do throws(PGError) {
             _ = try await pipeline(own + setup.map { PGStatement($0) }, by: deadline)
         } catch {
             fail(error)
-            throw error
+            // A statement of this name in a session that has just begun is another client's.
+            guard error.sqlState == "42P05" || error.sqlState == "26000" else { throw error }
+            throw PGError(.configuration, "a connection pooler hands sessions on between clients as they are")
         }
     }
 

@@ -93,6 +93,27 @@ extension PGError {
         )
     }
 
+    /// Why a connection could not be made: `… failed: FATAL:  53300: too many connections for role "x"`, or libpq's own words.
+    static func refused(_ line: String) -> PGError {
+        // Two blanks stand before it; the severity's word may be of any language.
+        guard let found = line.firstMatch(of: #/: {2}([0-9A-Z]{5}): /#) else { return PGError(.unavailable, line) }
+        let message = line[..<found.range.lowerBound] + ": " + line[found.range.upperBound...]
+        return PGError(.unavailable, String(message), sqlState: String(found.1))
+    }
+
+    /// The server, or a pooler before it, has no room for another connection of ours: those that are there go on.
+    var isTooManyConnections: Bool {
+        // PgBouncer has one SQLSTATE for everything.
+        sqlState == "53300" || sqlState == "08P01" && message.contains("no more connections allowed")
+    }
+
+    /// The server is there, and does not want us: a wrong password, no such database.
+    package var isRefusal: Bool {
+        guard let sqlState, kind == .unavailable else { return false }
+        // Starting up or shutting down, out of something, or a pooler without a server: that passes.
+        return !["57P", "53", "08"].contains { sqlState.hasPrefix($0) }
+    }
+
     static var closed: PGError { PGError(.unavailable, "the connection to PostgreSQL is closed") }
 
     static var deadlinePassed: PGError { PGError(.deadline, "PostgreSQL did not answer before the deadline") }

@@ -4,6 +4,8 @@ package import EventLoop
 package enum PoolEvent: Sendable {
     case connected
     case connectFailed(PGError)
+    /// It has no room for another connection: callers wait for those that are there.
+    case connectRefused(PGError)
     /// A call failed, and not by a mistake of its own: its connection was lost, the disk is full, nothing may be written.
     case callFailed(PGError)
 }
@@ -12,6 +14,7 @@ package enum PoolEvent: Sendable {
 ///
 /// At the limit a caller waits, first come first served, to its deadline; past `mostWaiting` callers it is refused at once.
 /// While PostgreSQL is away, calls fail at once for a moment that grows, jittered, from 50 ms to 2 s; then one tries again.
+/// While it has no room for as many connections, callers wait for those that are there.
 package final class PGPool: Sendable {
     package struct Configuration: Sendable {
         /// libpq's form. Holds the password: never printed.
@@ -118,7 +121,8 @@ package final class PGPool: Sendable {
                 if connection.health.state == .idle { return connection }
                 // It was closed while it lay idle, as by the server's shutdown.
                 await release(connection)
-            case .open: return try await open(by: deadline)
+            case .open:
+                if let connection = try await open(by: deadline) { return connection }
             case .askAgain: continue
             case .nothing(let error): throw error
             }
@@ -191,28 +195,35 @@ package final class PGPool: Sendable {
         if let next { self.look(at: next) }
     }
 
-    private func open(by deadline: ContinuousClock.Instant) async throws(PGError) -> PGConnection {
-        let loop = table.withLock { table in
-            table.nextLoop = (table.nextLoop + 1) % loops.count
-            return loops[table.nextLoop]
-        }
+    /// - Returns: Nil: the server has no room for it, and others of this pool are there to wait for.
+    private func open(by deadline: ContinuousClock.Instant) async throws(PGError) -> PGConnection? {
         let connection: PGConnection
-        do throws(PGError) {
-            connection = try await PGConnection.connect(
-                configuration.conninfo,
-                setup: configuration.setup,
-                on: loop,
-                by: min(deadline, .now + configuration.connectTimeout)
-            )
-        } catch {
-            let waiters = table.withLock { table in
-                table.state.openFailed(now: .now, jitter: .random(in: 0...1))
-                // With no connection left, nothing will be released to them.
-                return table.state.leased + table.state.opening == 0 ? table.dismissWaiters() : []
+        while true {
+            do throws(PGError) {
+                connection = try await connect(by: deadline)
+                break
+            } catch {
+                // A pooler without a free backend just does not answer.
+                guard error.isTooManyConnections || error.kind == .deadline && hasConnections else {
+                    let waiters = table.withLock { table in
+                        table.state.openFailed(now: .now, jitter: .random(in: 0...1))
+                        // With no connection left, nothing will be released to them.
+                        return table.state.leased + table.state.opening == 0 ? table.dismissWaiters() : []
+                    }
+                    configuration.observe?(.connectFailed(error))
+                    for waiter in waiters { waiter.resume(returning: .nothing(error)) }
+                    throw error
+                }
+                configuration.observe?(.connectRefused(error))
+                switch table.withLock({ $0.state.openRefused(now: .now, jitter: .random(in: 0...1)) }) {
+                case .askAgain: return nil
+                case .retry(let pause):
+                    let next = ContinuousClock.now + pause
+                    if next < deadline, (try? await Task.sleep(until: next, clock: .continuous)) != nil { continue }
+                    giveUpOpening()
+                    throw error
+                }
             }
-            configuration.observe?(.connectFailed(error))
-            for waiter in waiters { waiter.resume(returning: .nothing(error)) }
-            throw error
         }
         let isShutDown = table.withLock { table in
             table.state.opened()
@@ -222,6 +233,32 @@ package final class PGPool: Sendable {
         guard isShutDown else { return connection }
         await release(connection)
         throw .shutDown
+    }
+
+    private var hasConnections: Bool { table.withLock { $0.state.idle + $0.state.leased > 0 } }
+
+    private func connect(by deadline: ContinuousClock.Instant) async throws(PGError) -> PGConnection {
+        let loop = table.withLock { table in
+            table.nextLoop = (table.nextLoop + 1) % loops.count
+            return loops[table.nextLoop]
+        }
+        return try await PGConnection.connect(
+            configuration.conninfo,
+            setup: configuration.setup,
+            on: loop,
+            by: min(deadline, .now + configuration.connectTimeout)
+        )
+    }
+
+    /// The next who waits tries it in the caller's place.
+    private func giveUpOpening() {
+        let waiter: CheckedContinuation<Grant, Never>? = table.withLock { table in
+            table.state.openGivenUp()
+            guard table.state.waiting > 0 else { return nil }
+            table.state.stoppedWaiting()
+            return table.takeFirstWaiter()
+        }
+        waiter?.resume(returning: .askAgain)
     }
 }
 

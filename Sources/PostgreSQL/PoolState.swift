@@ -14,6 +14,14 @@ struct PoolState {
         case backOff
     }
 
+    /// What the caller does whose connection the server had no room for.
+    enum RefusedAction: Equatable {
+        /// Asks again: it waits for one of those that are there.
+        case askAgain
+        /// There are none: it tries once more behind a pause, in the name of all who wait.
+        case retry(after: Duration)
+    }
+
     private let limit: Int
     private let mostWaiting: Int
     private(set) var idle = 0
@@ -22,6 +30,9 @@ struct PoolState {
     private(set) var waiting = 0
     private var failures = 0
     private var closedUntil: ContinuousClock.Instant?
+    /// How many the server let in when it last refused one, and when to try one more.
+    private var ceiling: (count: Int, nextTry: ContinuousClock.Instant)?
+    private var refusals = 0
     private(set) var isShutDown = false
 
     init(limit: Int, mostWaiting: Int) {
@@ -40,7 +51,7 @@ struct PoolState {
             leased += 1
             return .takeIdle
         }
-        if idle + opening + leased < limit {
+        if count < roof(now) {
             if let closedUntil, now < closedUntil { return .backOff }
             opening += 1
             return .open
@@ -50,12 +61,42 @@ struct PoolState {
         return .wait
     }
 
+    private var count: Int { idle + opening + leased }
+
+    private func roof(_ now: ContinuousClock.Instant) -> Int {
+        guard let ceiling else { return limit }
+        return min(limit, now < ceiling.nextTry ? max(ceiling.count, 1) : ceiling.count + 1)
+    }
+
     mutating func opened() {
         opening -= 1
         leased += 1
         failures = 0
+        refusals = 0
         closedUntil = nil
+        // One more than the server let in before: it may have room for the next, too.
+        if let ceiling, idle + leased > ceiling.count { self.ceiling?.count = idle + leased }
     }
+
+    /// The server has no room for another connection: a role's, a database's or its own limit. It is left alone for 5 s
+    /// then, and works with those that are there.
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - jitter: 0 to 1, at random.
+    /// - Returns: What the caller does. With a retry it counts as opening still.
+    mutating func openRefused(now: ContinuousClock.Instant, jitter: Double) -> RefusedAction {
+        ceiling = (idle + leased, now + .seconds(5))
+        guard count == 1 else {
+            opening -= 1
+            return .askAgain
+        }
+        refusals += 1
+        return .retry(after: min(.milliseconds(50) * (1 << min(refusals - 1, 6)), .seconds(1)) * (0.5 + jitter / 2))
+    }
+
+    /// The caller's time is up, and the server had room for none.
+    mutating func openGivenUp() { opening -= 1 }
 
     /// 50 ms, doubling up to 2 s, each between half and the whole of it.
     ///

@@ -10,6 +10,9 @@ final class Wire {
             throw PGError(.unavailable, "out of memory")
         }
         self.connection = connection
+        // A refusal's SQLSTATE stands in the text of this form, and nowhere else while connecting. Its words are the server's
+        // language.
+        PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         // Notices ("relation exists, skipping") would go to standard error.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
     }
@@ -30,12 +33,20 @@ final class Wire {
     }
     var serverVersion: Int { Int(PQserverVersion(connection)) }
 
+    /// Who serves this connection, as it says itself: a pooler says something else than PostgreSQL behind it.
+    var backendProcessID: Int32 { PQbackendPID(connection) }
+
+    /// What the server reports of itself, such as `server_encoding`.
+    func parameter(_ name: String) -> String? { PQparameterStatus(connection, name).map { String(cString: $0) } }
+
     /// Why the connection could not be made; libpq's text names host, user and database, never the password.
     var connectError: PGError {
         let text = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
-        let lines = text.split(separator: "\n")
         // libpq repeats the advice on every address; the first line says it.
-        return PGError(.unavailable, lines.first.map(String.init) ?? "cannot connect to PostgreSQL")
+        guard let line = text.split(separator: "\n").first else {
+            return PGError(.unavailable, "cannot connect to PostgreSQL")
+        }
+        return .refused(String(line))
     }
 
     // MARK: Connecting

@@ -53,11 +53,18 @@ package final class Store: Sendable {
     package static let apiSetup = setup + ["SET ROLE touchline_api"]
 
     /// What to do about a migration that was refused; nil where its message says it all.
-    package static func migrationHint(for error: PGError) -> String? {
+    ///
+    /// - Parameters:
+    ///   - error: The refusal.
+    ///   - facts: What a session of this user is like, where that was looked at.
+    /// - Returns: In words, with the statements to run.
+    package static func migrationHint(for error: PGError, _ facts: SessionFacts?) -> String? {
         guard error.sqlState == "42501" else { return nil }
+        if let facts, !facts.mayCreateTables { return facts.creationHint }
+        let user = facts.map { SessionFacts.quoted($0.user) } ?? "<the user of DATABASE_URL>"
         return """
-            The user of DATABASE_URL needs CREATEROLE, or an administrator runs: \
-            CREATE ROLE touchline_api NOLOGIN; GRANT touchline_api TO <that user>;
+            As an administrator: ALTER ROLE \(user) CREATEROLE; \
+            or, in its place: CREATE ROLE touchline_api NOLOGIN; GRANT touchline_api TO \(user);
             """
     }
 

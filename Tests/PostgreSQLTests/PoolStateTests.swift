@@ -59,6 +59,44 @@ struct PoolStateTests {
         #expect(after(&state, { $0.lease(now: time) == .open }))
     }
 
+    @Test("works with as many as the server lets in, and tries one more after 5 s")
+    func refused() {
+        var state = PoolState(limit: 4, mostWaiting: 9)
+        for _ in 0..<3 { #expect(after(&state, { $0.lease(now: now) == .open })) }
+        state.opened()
+        #expect(state.openRefused(now: now, jitter: 1) == .askAgain)
+        #expect(state.openRefused(now: now, jitter: 1) == .askAgain)
+        #expect(state.isReachable)
+        #expect(after(&state, { $0.lease(now: now + .seconds(4)) == .wait }))
+        #expect(after(&state, { $0.lease(now: now + .seconds(5)) == .open }))
+        #expect(after(&state, { $0.lease(now: now + .seconds(5)) == .wait }))
+        state.opened()
+        // It had room for that one: the next may try.
+        #expect(after(&state, { $0.lease(now: now + .seconds(5)) == .open }))
+        #expect(state.openRefused(now: now + .seconds(5), jitter: 1) == .askAgain)
+        #expect(after(&state, { $0.lease(now: now + .seconds(9)) == .wait }))
+    }
+
+    @Test("tries for all while the server lets none in, one at a time, less and less often")
+    func refusedAll() {
+        var state = PoolState(limit: 4, mostWaiting: 9)
+        #expect(after(&state, { $0.lease(now: now) == .open }))
+        #expect(after(&state, { $0.lease(now: now) == .open }))
+        #expect(state.openRefused(now: now, jitter: 1) == .askAgain)
+        #expect(after(&state, { $0.lease(now: now) == .wait }))
+        var pauses: [PoolState.RefusedAction] = []
+        for _ in 0..<7 { pauses.append(state.openRefused(now: now, jitter: 1)) }
+        #expect(
+            pauses == [50, 100, 200, 400, 800, 1_000, 1_000].map { .retry(after: .milliseconds($0)) }
+        )
+        #expect(state.opening == 1 && state.waiting == 1)
+        state.openGivenUp()
+        state.stoppedWaiting()
+        #expect(after(&state, { $0.lease(now: now) == .open }))
+        state.opened()
+        #expect(after(&state, { !$0.released(isUsable: true) }))
+    }
+
     @Test("never counts more than its limit, whatever happens", arguments: 0..<20 as Range<UInt64>)
     func randomFacts(seed: UInt64) {
         var random = SplitMix(state: seed)
@@ -69,7 +107,11 @@ struct PoolStateTests {
             switch random.next() % 5 {
             case 0, 1: _ = state.lease(now: time)
             case 2 where state.opening > 0:
-                if random.next() % 4 == 0 { state.openFailed(now: time, jitter: 0.5) } else { state.opened() }
+                switch random.next() % 8 {
+                case 0, 1: state.openFailed(now: time, jitter: 0.5)
+                case 2, 3: if state.openRefused(now: time, jitter: 0.5) != .askAgain { state.openGivenUp() }
+                default: state.opened()
+                }
             case 3 where state.leased > 0:
                 if !state.released(isUsable: random.next() % 8 != 0), state.waiting > 0 { state.stoppedWaiting() }
             case 4 where state.waiting > 0: state.stoppedWaiting()

@@ -20,11 +20,11 @@ struct ReadinessTests {
         try await TestDatabase.current.store().checkReadiness(by: soon)
     }
 
-    @Test("is not ready as a standby; writes are unavailable, not failures, and go on when it is promoted")
-    func standby() async throws {
+    @Test("is not ready while it is read-only; writes are unavailable, not failures, and go on when it is not any more")
+    func readOnly() async throws {
         try await set("default_transaction_read_only = on")
         let store = TestDatabase.current.store()
-        await #expect(throws: StoreError.unavailable("the server takes no writes: a standby")) {
+        await #expect(throws: StoreError.unavailable("nothing can be written: default_transaction_read_only is on")) {
             try await store.checkReadiness(by: soon)
         }
         do {

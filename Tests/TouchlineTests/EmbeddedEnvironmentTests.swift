@@ -9,7 +9,8 @@ import Testing
 struct EmbeddedEnvironmentTests {
     /// Each alone keeps a client of libpq from connecting, or changes its session.
     private static let foreign = [
-        "PGHOST": "192.0.2.1", "PGHOSTADDR": "192.0.2.1", "PGPORT": "1", "PGSERVICE": "nowhere", "PGTZ": "Nowhere/Nothing",
+        "PGHOST": "192.0.2.1", "PGHOSTADDR": "192.0.2.1", "PGPORT": "1", "PGSERVICE": "nowhere",
+        "PGTZ": "Nowhere/Nothing",
         "PGTARGETSESSIONATTRS": "standby", "PGOPTIONS": "-c nonsense=1", "PGDATABASE": "other", "PGUSER": "other",
         "PGSSLMODE": "require", "PGREQUIRESSL": "1", "PGREQUIREPEER": "nobody", "PGCHANNELBINDING": "require",
         "PGGSSENCMODE": "require", "PGDATESTYLE": "nonsense", "PGGEQO": "nonsense", "PGCLIENTENCODING": "nonsense",

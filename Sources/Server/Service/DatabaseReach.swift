@@ -10,6 +10,7 @@ struct DatabaseReach {
         /// The others may stand: PostgreSQL ended it, or the network did.
         case connectionLost(String)
         case cannotWrite(String)
+        case isFull(String)
     }
 
     private var lostAt: ContinuousClock.Instant?
@@ -24,6 +25,8 @@ struct DatabaseReach {
             guard lostAt == nil else { return nil }
             lostAt = now
             return .lost(error.description)
+        case .connectRefused(let error):
+            return .isFull(error.description)
         case .callFailed(let error) where error.isAboutWriting:
             return .cannotWrite(error.description)
         case .callFailed(let error):
@@ -47,6 +50,9 @@ final class DatabaseWatch: Sendable {
         case .back(let duration): log.info("PostgreSQL can be reached again", ["was_away_s": duration], limit: 3)
         case .connectionLost(let reason):
             log.warning("a connection to PostgreSQL was lost", ["reason": reason], limit: 3)
+        case .isFull(let reason):
+            let words = ["reason": reason] as LogFields
+            log.warning("PostgreSQL lets no more connections in: calls wait for each other", words, limit: 1)
         case .cannotWrite(let reason): log.error("PostgreSQL cannot write", ["reason": reason], limit: 3)
         }
     }

@@ -6,6 +6,8 @@ internal import PostgreSQL
 struct DatabaseServer: Sendable {
     let conninfo: String
     let cluster: EmbeddedCluster?
+    /// What its sessions are like; nil: they are as we made them.
+    let facts: SessionFacts?
 
     /// Starts an embedded one again whenever it ends by itself, until the task is cancelled.
     func keepRunning(log: Logger) async {
@@ -27,8 +29,8 @@ extension Service {
         _ stop: StopRequest
     ) async throws(ServiceFault) -> DatabaseServer? {
         if let url = settings.databaseURL {
-            try await waitForDatabase(url, on: loops[0], stop)
-            return DatabaseServer(conninfo: url, cluster: nil)
+            guard let facts = try await waitForDatabase(url, on: loops[0], stop) else { return nil }
+            return DatabaseServer(conninfo: url, cluster: nil, facts: facts)
         }
         guard let folder else { preconditionFailure("an embedded database without a folder") }
         var configuration = EmbeddedCluster.Configuration(directory: folder.path)
@@ -41,7 +43,7 @@ extension Service {
                 ["pid": Int(cluster.processID), "folder": folder.path, "taken_over": cluster.wasTakenOver]
             )
             for remark in cluster.remarks { log.warning("the embedded PostgreSQL", ["state": remark]) }
-            return DatabaseServer(conninfo: cluster.connectionString, cluster: cluster)
+            return DatabaseServer(conninfo: cluster.connectionString, cluster: cluster, facts: nil)
         } catch {
             guard !stop.isRequested else { return nil }
             throw ServiceFault("\(error)")
@@ -76,36 +78,56 @@ extension Service {
         }
     }
 
-    /// A server that starts at the same moment as we do may take a while; one that is not there is a fault.
+    /// A server that starts at the same moment as we do may take a while, and so may a standby's promotion; one that is not
+    /// there, or not fit, is a fault.
+    ///
+    /// - Returns: What a session is like; nil when `stop` was requested meanwhile.
     private func waitForDatabase(
         _ url: String,
         on loop: EventLoop,
         _ stop: StopRequest
-    ) async throws(ServiceFault) {
+    ) async throws(ServiceFault) -> SessionFacts? {
         let end = ContinuousClock.now + .seconds(30)
+        let log = log.of("database")
         var isFirst = true
         while !stop.isRequested {
-            do throws(PGError) {
-                let connection = try await PGConnection.connect(url, on: loop, by: min(end, .now + .seconds(5)))
-                await connection.close()
-                return
-            } catch {
+            let reason: String
+            switch await Self.look(at: url, on: loop, by: min(end, .now + .seconds(10))) {
+            case .success(let facts):
+                let findings = facts.findings(wanting: settings.databaseConnections + 1)
+                guard let refused = findings.first(where: \.isRefused) else {
+                    for finding in findings {
+                        log.warning("the database's settings", ["found": finding.detail, "hint": finding.hint])
+                    }
+                    return facts
+                }
+                guard refused.mayPass, .now < end else {
+                    throw ServiceFault("PostgreSQL cannot be used: \(refused.detail)", hint: refused.hint)
+                }
+                reason = refused.detail
+            case .failure(let error):
                 guard error.isUnavailable else { throw ServiceFault("DATABASE_URL: \(error)") }
                 guard .now < end, !error.isRefusal else {
                     throw ServiceFault("PostgreSQL cannot be reached: \(error)", hint: "Check DATABASE_URL.")
                 }
-                if isFirst { log.of("database").warning("waiting for PostgreSQL", ["reason": "\(error)"]) }
-                isFirst = false
-                try? await Task.sleep(for: .milliseconds(500))
+                reason = "\(error)"
             }
+            if isFirst { log.warning("waiting for PostgreSQL", ["reason": reason]) }
+            isFirst = false
+            try? await Task.sleep(for: .milliseconds(500))
         }
+        return nil
     }
-}
 
-extension PGError {
-    /// The server is there and does not want us: a wrong password, no such database. It says so in words only.
-    fileprivate var isRefusal: Bool {
-        message.contains("FATAL:") && !message.contains("starting up") && !message.contains("shutting down")
-            && !message.contains("too many") && !message.contains("remaining connection slots")
+    private static func look(
+        at url: String,
+        on loop: EventLoop,
+        by deadline: ContinuousClock.Instant
+    ) async -> Result<SessionFacts, PGError> {
+        do throws(PGError) {
+            return .success(try await SessionFacts.look(at: url, on: loop, by: deadline))
+        } catch {
+            return .failure(error)
+        }
     }
 }

@@ -21,17 +21,21 @@ extension Service {
                 .first?.bytes(0)
             await connection.close()
         } catch {
-            throw ServiceFault("the database cannot be prepared: \(error)", hint: Store.migrationHint(for: error))
+            let hint = Store.migrationHint(for: error, server.facts)
+            throw ServiceFault("the database cannot be prepared: \(error)", hint: hint)
         }
         let masterKey = try masterKey(in: folder, sample: sample)
         let watch = DatabaseWatch(log: log.of("database"))
+        // Those that the server does not give would fail instead of waiting. One more listens to other processes.
+        let wanted = settings.databaseConnections
+        let connections = server.facts.map { $0.connections(ofWanted: wanted + 1) - 1 } ?? wanted
         func pool(_ share: Int, setup: [String] = Store.setup) -> PGPool {
-            let limit = max(1, settings.databaseConnections * share / 11)
+            let limit = max(1, connections * share / 11)
             var configuration = PGPool.Configuration(conninfo: server.conninfo, setup: setup, limit: limit)
             configuration.observe = { watch.note($0) }
             return PGPool(configuration, on: loops)
         }
-        // In elevenths. Listening to other processes takes one more.
+        // In elevenths.
         return Store(database: pool(5), api: pool(4, setup: Store.apiSetup), keys: pool(2), masterKey: masterKey)
     }
 

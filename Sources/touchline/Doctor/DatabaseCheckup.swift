@@ -7,7 +7,7 @@ internal import PostgreSQL
 internal import Server
 internal import Store
 
-/// Tries the database, its tables, its clock and the master key, and reads the apps' keys.
+/// Tries the database, its settings, its tables, its clock, a write and the master key, and reads the apps' keys.
 struct DatabaseCheckup: Sendable {
     let settings: Settings
     let loop: EventLoop
@@ -26,6 +26,13 @@ struct DatabaseCheckup: Sendable {
         let rows: [Row]
         var findings: [Finding] = []
         do throws(PGError) {
+            let facts = try await SessionFacts.look(at: conninfo, on: loop, by: deadline)
+            let found = facts.findings()
+            findings += found.map { finding in
+                let state = finding.isRefused ? Finding.bad : Finding.warning
+                return state("database", finding.detail, finding.hint, .database)
+            }
+            if found.contains(where: \.isRefused) { return (findings, []) }
             let connection = try await PGConnection.connect(conninfo, on: loop, by: deadline)
             do throws(PGError) {
                 let missing = try await Store.migrator.missing(on: connection, by: deadline)
@@ -37,9 +44,10 @@ struct DatabaseCheckup: Sendable {
                         hint: "Run `touchline migrate`.",
                         .database
                     )
-                    return ([finding], [])
+                    return (findings + [finding], [])
                 }
                 findings.append(.good("database", "answers, and its tables are up to date"))
+                findings.append(await Self.writing(connection, by: deadline))
                 findings.append(try await Self.clock(connection, by: deadline))
                 rows = try await Self.rows(connection, by: deadline)
                 await connection.close()
@@ -60,6 +68,16 @@ struct DatabaseCheckup: Sendable {
         let team: TeamID
         let keyID: KeyID
         let ciphertext: [UInt8]
+    }
+
+    private static func writing(_ connection: PGConnection, by deadline: ContinuousClock.Instant) async -> Finding {
+        do throws(PGError) {
+            try await Store.checkWriting(on: connection, by: deadline)
+            return .good("database writes", "rows and files can be written")
+        } catch {
+            let (detail, hint) = Store.writeTrouble(error)
+            return .bad("database writes", detail, hint: hint, .database)
+        }
     }
 
     private static func clock(

@@ -6,6 +6,8 @@ struct Finding: Sendable {
     enum State: String, Sendable {
         case good = "ok"
         case bad = "wrong"
+        /// It works, and may not for ever.
+        case warning = "warn"
         /// It could not be tried, and that is no fault.
         case skipped
     }
@@ -15,7 +17,7 @@ struct Finding: Sendable {
     let state: State
     /// What is so, in a sentence.
     let detail: String
-    /// What to do, for what is wrong.
+    /// What to do, for what is wrong or a warning.
     let hint: String?
     /// The section of TROUBLES.md.
     let trouble: Trouble?
@@ -30,6 +32,10 @@ struct Finding: Sendable {
 
     static func bad(_ part: String, _ detail: String, hint: String, _ trouble: Trouble) -> Finding {
         Finding(part: part, state: .bad, detail: detail, hint: hint, trouble: trouble)
+    }
+
+    static func warning(_ part: String, _ detail: String, hint: String, _ trouble: Trouble) -> Finding {
+        Finding(part: part, state: .warning, detail: detail, hint: hint, trouble: trouble)
     }
 
     /// Lines within 80 columns.

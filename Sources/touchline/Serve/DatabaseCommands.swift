@@ -63,8 +63,14 @@ private func withDatabase<Value: Sendable>(
             hint: "The embedded PostgreSQL needs no \(invocation.command.name): `touchline serve` sees to it."
         )
     }
+    var facts: SessionFacts?
     do {
         let loop = try EventLoop(name: "database")
+        let found = try await SessionFacts.look(at: url, on: loop, by: .now + .seconds(15))
+        if let refused = found.findings().first(where: \.isRefused) {
+            throw Failure(.failed, "PostgreSQL cannot be used: \(refused.detail)", hint: refused.hint)
+        }
+        facts = found
         let connection = try await PGConnection.connect(url, on: loop, by: .now + .seconds(15))
         do throws(PGError) {
             let value = try await body(connection)
@@ -74,7 +80,9 @@ private func withDatabase<Value: Sendable>(
             await connection.close()
             throw error
         }
+    } catch let failure as Failure {
+        throw failure
     } catch {
-        throw Failure(.failed, "\(error)", hint: (error as? PGError).flatMap { Store.migrationHint(for: $0) })
+        throw Failure(.failed, "\(error)", hint: (error as? PGError).flatMap { Store.migrationHint(for: $0, facts) })
     }
 }
