@@ -153,7 +153,7 @@ package struct ChannelPlan: Equatable, Sendable {
             next.tried = version
             let delay = RetryRule.delay(after: failure, attempt: next.attempts, isUrgent: isUrgent, jitter: jitter)
             let isExhausted = next.attempts >= RetryRule.attempts
-            next.dueAt = isExhausted ? nil : now + (isUrgent ? min(delay, Resolution.longestUrgentWait) : delay)
+            next.dueAt = isExhausted ? nil : now + delay
         case .exhausted, .dead, .refused:
             next.attempts = RetryRule.attempts
             next.tried = version

@@ -28,9 +28,6 @@ package enum Resolution: Equatable, Sendable {
 }
 
 extension Resolution {
-    /// A failed key version, alert or end is tried again within two minutes, whatever APNs asks for.
-    static let longestUrgentWait = Duration.seconds(120)
-
     /// What a push leaves in the entry of its phone. The hold is not regarded.
     ///
     /// An entry that was renewed since the read is the newer registration's: the push does not close it. It only learns
@@ -102,16 +99,6 @@ extension Resolution {
             return nil
         }
     }
-
-    static func delay(after failure: RetryRule.Failure, attempt: Int, push: SendPlan.Push) -> Duration {
-        let delay = RetryRule.delay(
-            after: failure,
-            attempt: attempt,
-            isUrgent: push.isUrgent,
-            jitter: RetryRule.jitter(of: push.registration.description, attempt: attempt)
-        )
-        return push.isUrgent ? min(delay, longestUrgentWait) : delay
-    }
 }
 
 extension Entry {
@@ -127,6 +114,13 @@ extension Entry {
         tried = version
         dueAt =
             attempts >= RetryRule.attempts
-            ? nil : now + Resolution.delay(after: failure, attempt: attempts, push: push)
+            ? nil
+            : now
+                + RetryRule.delay(
+                    after: failure,
+                    attempt: attempts,
+                    isUrgent: push.isUrgent,
+                    jitter: RetryRule.jitter(of: push.registration.description, attempt: attempts)
+                )
     }
 }

@@ -8,7 +8,7 @@ extension MatchesWorld {
         packer.write(failures, bits: 2)
         packer.write(pauses, bits: 2)
         packer.write(lost, bits: 2)
-        packer.write(outage.map { kind($0.nextProbeAt) } ?? 0, bits: 3)
+        packer.write(kind(nextProbeAt), bits: 3)
         for match in matches {
             packer.write(match.accepted, bits: 3)
             packer.write(kind(match.dueAt), bits: 3)
@@ -44,9 +44,7 @@ extension MatchesWorld {
         failures = reader.read(bits: 2)
         pauses = reader.read(bits: 2)
         lost = reader.read(bits: 2)
-        if let nextProbeAt = Self.date(reader.read(bits: 3)) {
-            outage = Outage(failingSince: Clock.past, probes: 2, nextProbeAt: nextProbeAt)
-        }
+        nextProbeAt = Self.date(reader.read(bits: 3))
         for index in matches.indices {
             var match = Match()
             match.accepted = reader.read(bits: 3)
@@ -108,8 +106,9 @@ extension MatchesWorld {
     private func kind(_ moment: Moment?) -> Int {
         guard let moment else { return 0 }
         if moment <= Clock.now { return 1 }
-        if moment <= Self.probeAt { return 2 }
-        return moment <= Clock.leaseEnd ? 3 : 4
+        if moment == Self.probeAt { return 2 }
+        if moment == Self.probeEnd { return 3 }
+        return moment == Clock.leaseEnd ? 4 : 5
     }
 
     private static func date(_ kind: Int) -> Moment? {
@@ -117,7 +116,8 @@ extension MatchesWorld {
         case 0: nil
         case 1: Clock.now
         case 2: probeAt
-        case 3: Clock.leaseEnd
+        case 3: probeEnd
+        case 4: Clock.leaseEnd
         default: Clock.retryAt
         }
     }

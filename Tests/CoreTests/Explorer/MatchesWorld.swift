@@ -34,7 +34,8 @@ struct MatchesWorld {
     }
 
     var matches = [Match(), Match()]
-    var outage: Outage?
+    /// When the outage that stands is probed next; nil: there is none.
+    var nextProbeAt: Moment?
     var isPaused = false
     /// APNs takes nothing.
     var isDown = false
@@ -45,7 +46,8 @@ struct MatchesWorld {
 }
 
 extension MatchesWorld: World {
-    static let probeAt = Clock.now + .seconds(15)
+    static let probeAt = Clock.now + OutageRule.pauses[2]
+    static let probeEnd = Clock.now + OutageRule.probeLease
 
     static func first(_ setting: Setting) -> Self {
         Self(outages: setting.outages, failures: setting.failures, pauses: setting.pauses, lost: setting.lost)
@@ -77,10 +79,10 @@ extension MatchesWorld: World {
             visitor.step("APNs is down", byItself: false, next)
         }
         // While a probe is under way its deadline does not pass.
-        if let outage, outage.nextProbeAt > Clock.now, !matches.contains(where: { $0.plan != nil && $0.isProbe }) {
+        if let nextProbeAt, nextProbeAt > Clock.now, !matches.contains(where: { $0.plan != nil && $0.isProbe }) {
             let next = with { world in
-                world.outage?.nextProbeAt = Clock.now
-                world.wake(at: outage.nextProbeAt)
+                world.nextProbeAt = Clock.now
+                world.wake(at: nextProbeAt)
             }
             visitor.step("it is time for a probe", byItself: true, next)
         }
@@ -146,7 +148,7 @@ extension MatchesWorld: World {
         let behind = match.shard.nextSend(head, limits: Clock.limits, now: Clock.now) == .now
         let isAwake = match.dueAt.map { $0 <= Clock.now } ?? false
         let mayGo = !isPaused || head.isEnd
-        if behind && !isAwake && mayGo && outage == nil {
+        if behind && !isAwake && mayGo && nextProbeAt == nil {
             visitor.broken(.sleepsInTime, "match \(index) is behind")
         }
         let isEntryDue = match.entry?.isDue(at: Clock.now) ?? false
@@ -163,29 +165,27 @@ extension MatchesWorld: World {
             visitor.step("match \(index) is found paused", byItself: true, next)
             return
         }
-        var outage = outage
-        if let standing = outage, !setting.breaks.contains(.probe) {
-            guard let claimed = standing.claimingProbe(at: Clock.now) else {
-                if isAwake { restStep(index, head, setting, &visitor) }
-                if isEntryDue && !setting.breaks.contains(.postpone) {
-                    let next = with {
-                        $0.matches[index].entry?.postpone(until: standing.nextProbeAt, at: Clock.now)
-                    }
-                    visitor.step("match \(index)'s phone waits for a probe", byItself: true, next)
-                } else if isEntryDue {
-                    visitor.broken(.claimsEnd, "match \(index) is claimed during an outage, again and again")
+        let gate = OutageRule.gate(nextProbe: nextProbeAt.map { $0 - Clock.now }, isUntriedKey: false)
+        switch setting.breaks.contains(.probe) ? .send : gate {
+        case .send: claim(index, head, isProbe: false, setting, &visitor)
+        case .probe: claim(index, head, isProbe: true, setting, &visitor)
+        case .wait(let duration):
+            if isAwake { restStep(index, head, setting, &visitor) }
+            if isEntryDue && !setting.breaks.contains(.postpone) {
+                let next = with {
+                    $0.matches[index].entry?.postpone(until: Clock.now + duration, at: Clock.now)
                 }
-                return
+                visitor.step("match \(index)'s phone waits for a probe", byItself: true, next)
+            } else if isEntryDue {
+                visitor.broken(.claimsEnd, "match \(index) is claimed during an outage, again and again")
             }
-            outage = claimed
         }
-        claim(index, head, outage, setting, &visitor)
     }
 
     private func claim(
         _ index: Int,
         _ head: StampedMatch,
-        _ outage: Outage?,
+        isProbe: Bool,
         _ setting: Setting,
         _ visitor: inout Visitor<Self>
     ) {
@@ -200,14 +200,13 @@ extension MatchesWorld: World {
         guard var plan = SendPlan(match: head, shard: shard, phones: [phone], limits: Clock.limits, now: Clock.now)
         else { return }
         if isPaused && !head.isEnd && !plan.pushes.isEmpty { visitor.broken(.pauseKept, "\(plan.version) goes out") }
-        let isProbe = outage != nil && !setting.breaks.contains(.probe)
         if isProbe { plan = plan.probe() }
         let isOther = matches.contains { $0.plan.map { !$0.pushes.isEmpty } ?? false && $0.isProbe }
-        if self.outage != nil && (isOther || !isProbe) && !plan.pushes.isEmpty {
+        if nextProbeAt != nil && (isOther || !isProbe) && !plan.pushes.isEmpty {
             visitor.broken(.routeProbed, "match \(index) sends beside a probe")
         }
         let next = with {
-            $0.outage = isProbe ? outage : $0.outage
+            if isProbe { $0.nextProbeAt = Clock.now + OutageRule.probeLease }
             $0.matches[index].shard = shard
             $0.matches[index].plan = plan
             $0.matches[index].isProbe = isProbe
@@ -241,15 +240,9 @@ extension MatchesWorld: World {
         let resolutions: [Resolution] =
             plan.pushes.isEmpty ? [] : [isAccepted ? .accepted : .failed(.later(after: nil))]
         if !plan.pushes.isEmpty {
-            next.outage = Outage.after(
-                outage,
-                accepted: isAccepted ? 1 : 0,
-                failed: isAccepted ? 0 : 1,
-                isProbe: matches[index].isProbe,
-                now: Clock.now
-            )
+            next.nextProbeAt = probe(after: plan, isAccepted: isAccepted, isProbe: matches[index].isProbe)
         }
-        let stays = !plan.pushes.isEmpty && (matches[index].isProbe || !isAccepted && next.outage != nil)
+        let stays = !plan.pushes.isEmpty && (matches[index].isProbe || !isAccepted && next.nextProbeAt != nil)
         let phone = Phone(
             registration: 0,
             registeredAt: Clock.past,
@@ -278,7 +271,7 @@ extension MatchesWorld: World {
         next.matches[index].plan = nil
         next.matches[index].outcome = nil
         next.matches[index].isProbe = false
-        if outage != nil && next.outage == nil {
+        if nextProbeAt != nil && next.nextProbeAt == nil {
             for other in matches.indices {
                 if !setting.breaks.contains(.forward) { next.matches[other].dueAt = Clock.now }
                 next.matches[other].entry?.bringForward(at: Clock.now)
@@ -287,12 +280,20 @@ extension MatchesWorld: World {
         visitor.step("commit \(plan.version) of match \(index)", byItself: true, next)
     }
 
+    /// When the route is probed next, by the outcome of a push.
+    private func probe(after plan: SendPlan, isAccepted: Bool, isProbe: Bool) -> Moment? {
+        if isAccepted { return nil }
+        let tally = RouteTally([Disposition.retry(.later(after: nil))])
+        let begins = OutageRule.isOutage(tally, isWhole: plan.covers, sinceAnswer: nil)
+        return isProbe || nextProbeAt == nil && begins ? Self.probeAt : nextProbeAt
+    }
+
     private func restStep(_ index: Int, _ head: StampedMatch, _ setting: Setting, _ visitor: inout Visitor<Self>) {
         let wakes = Rest.dueAt(
             match: head,
             shards: [matches[index].shard],
             limits: Clock.limits,
-            probeAt: setting.breaks.contains(.probeRest) ? nil : outage?.nextProbeAt,
+            probeAt: setting.breaks.contains(.probeRest) ? nil : nextProbeAt,
             isPaused: isPaused,
             now: Clock.now
         )
