@@ -3,7 +3,7 @@ import Core
 import Testing
 
 @Suite("When failures are an outage")
-struct OutageTests {
+struct OutageRuleTests {
     private static let busy = Outcome.later(after: nil, reason: "ServiceUnavailable")
     private static let lost = Outcome.unknown("connection lost")
 
