@@ -25,7 +25,7 @@ struct MigrationTests {
         "0018_keep_alerted": "894b7b365a6d23c5",
         "0019_lock_hand_overs": "abc31d883c43e164",
         "0020_follow_alerts": "c0a750af4e2f03d2",
-        "0021_keep_outages": "ad29c7052d1a5195",
+        "0021_keep_outages": "19114315d446e883",
         "0022_outlast_clocks": "4dbe8afe9eefd3c8",
         "0024_order_events": "e6d210740c2a2aac",
         "0025_end_after_silence": "96a5fbbb02a9ef30",

@@ -9,3 +9,9 @@ CREATE TABLE outages (
     next_probe_at  timestamptz NOT NULL,                             -- who takes the probe moves it ahead
     PRIMARY KEY (tenant_id, bundle, environment, route)
 );
+
+-- Nothing is granted to the API: it neither reads nor writes them.
+ALTER TABLE outages ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_tenant ON outages TO touchline_api
+    USING (tenant_id = current_setting('touchline.tenant', true))
+    WITH CHECK (tenant_id = current_setting('touchline.tenant', true));

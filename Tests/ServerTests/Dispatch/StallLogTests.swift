@@ -43,8 +43,8 @@ struct StallLogTests {
             #expect(log.all().count == 1)
             #expect(line.contains("warning housekeeping: a match is behind; tenant=t_acme match=final since=2"))
             #expect(line.contains("last_answer=SomethingNewAtApple"))
-            let counts = phones == 30 ? "channels=0 shards=1 phones=0" : "channels=0 shards=0 phones=3"
-            #expect(line.contains(counts), "\(line)")
+            // Of a whole shard no push succeeded, however small it is: that is an outage, and the shard waits.
+            #expect(line.contains("channels=0 shards=1 phones=0"), "\(line)")
             // The gauge counts the same, without the minute.
             let found = try await engine.store.behindMatches(for: .zero, limit: 1, by: .patient)
             #expect(found.matches.first.map { found.now - $0.since >= .seconds(90) } == true)
