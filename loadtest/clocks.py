@@ -164,10 +164,11 @@ def play(case, arguments):
         while time.time() < until and any(watcher.shown(match, number) is None for match, number in last.items()):
             time.sleep(0.2)
         watcher.over.set()
+        phones = stage.phones()  # before doctor pushes to a token of its own
         doctor = stage.touchline(
             "doctor", "--master-key-file", stage.key_file, *stage.apns_flags(), key=stage.key, check=False
         ).stdout
-        return result(case, arguments, stage, feeds, watcher, places, doctor)
+        return result(case, arguments, stage, feeds, watcher, places, phones, doctor, begin)
     except (Exception, SystemExit) as error:
         return {"case": case.name, "text": case.text, "failed": f"{type(error).__name__}: {error}", "good": False}
     finally:
@@ -180,13 +181,12 @@ def play(case, arguments):
         case.remove()
 
 
-def result(case, arguments, stage, feeds, watcher, places, doctor):
-    delays, never, lost = {}, {}, {}
-    phones = stage.phones()
+def result(case, arguments, stage, feeds, watcher, places, phones, doctor, begin):
+    delays, when, never, lost = {}, {}, {}, {}
     for place, match in PLACES.items():
         shown = {number: watcher.shown(match, number) for number in feeds[match].accepted}
-        times = [shown[number] - at for number, at in feeds[match].accepted.items() if shown[number]]
-        delays[place] = round(max(times, default=0.0), 2)
+        times = [(shown[number] - at, at - begin) for number, at in feeds[match].accepted.items() if shown[number]]
+        delays[place], when[place] = (round(number, 2) for number in max(times, default=(0.0, 0.0)))
         never[place] = sum(at is None for at in shown.values())
         group = [phone for phone in phones if places.get(phone.get("channel"), "m-t") == match]
         lost[place] = sum(title not in phone["alert_titles"] for title in feeds[match].alerts for phone in group)
@@ -194,7 +194,7 @@ def result(case, arguments, stage, feeds, watcher, places, doctor):
     refused = sum((feed.refused for feed in feeds.values()), collections.Counter())
     return {
         "case": case.name, "text": case.text, "events": sum(len(feed.accepted) for feed in feeds.values()),
-        "refused": dict(refused), "worst_seconds": delays, "never_shown": never,
+        "refused": dict(refused), "worst_seconds": delays, "worst_at": when, "never_shown": never,
         "alerts": sum(len(feed.alerts) for feed in feeds.values()), "alerts_lost": lost, "warnings": dict(warnings),
         "log_says_so": sum("clock" in stage.log(number) for number in stage.services),
         "doctor_says_so": any("clock" in line and "within" not in line for line in doctor.splitlines()),
@@ -211,6 +211,7 @@ def text(found):
         never = found["never_shown"][place]
         lines.append(
             f"  {place:<12} from 202 to all phones: worst {found['worst_seconds'][place]:.1f} s"
+            f" (after {found['worst_at'][place]:.0f} s)"
             + (f", {never} never shown" if never else "") + f"; alerts lost {found['alerts_lost'][place]}"
         )
     said = ", ".join(f"{name} × {count}" for name, count in found["warnings"].items()) or "none"
