@@ -22,11 +22,10 @@ extension Lane {
         return nil
     }
 
-    /// Whether a connection that has room may take one more push of this rank.
-    ///
-    /// What must not be sent twice goes only to a connection that is known to live, and few of it at a time.
-    func mayTake(_ rank: PushRank, _ entry: LaneConnection, now: ContinuousClock.Instant) -> Bool {
-        rank != .once || (entry.onceInFlight < configuration.onceInFlight && entry.connection.probe(now: now))
+    /// Whether a connection that has room may take one more push that must not be sent twice: few at a time, and only where
+    /// the connection is known to live.
+    func mayTakeOnce(_ entry: LaneConnection, now: ContinuousClock.Instant) -> Bool {
+        entry.onceInFlight < configuration.onceInFlight && entry.connection.probe(now: now)
     }
 
     /// The next connection with room: the first that has little to do, so that a lane with little to do leaves the others
@@ -46,7 +45,8 @@ extension Lane {
         for offset in 0..<connections.count {
             let place = (turn + offset) % connections.count
             let entry = connections[place]
-            guard entry.connection.canSubmit(bodyBytes: bodyBytes, leaving: reserve), mayTake(rank, entry, now: now)
+            guard entry.connection.canSubmit(bodyBytes: bodyBytes, leaving: reserve),
+                rank != .once || mayTakeOnce(entry, now: now)
             else { continue }
             if let pausedUntil = entry.pausedUntil {
                 guard now >= pausedUntil else {

@@ -52,7 +52,7 @@ extension Lane {
     /// A request on this connection has met its deadline.
     func metDeadline(_ entry: LaneConnection, writtenAt: ContinuousClock.Instant, now: ContinuousClock.Instant) {
         guard entry.health.deadlinePassed(writtenAt: writtenAt, now: now) == .retire else { return }
-        entry.close(unanswered: "it answers PINGs, and no request within its deadline")
+        entry.close(unanswered: "no answer to any request within its deadline, though it answers PINGs")
     }
 
     /// The peer has reset a stream on this connection.
@@ -62,7 +62,7 @@ extension Lane {
             entry.pausedUntil = growth.rest.notBefore
         }
         guard entry.health.reset() == .retire else { return }
-        entry.close(unanswered: "it resets every request, the last with code \(code)")
+        entry.close(unanswered: "no answer but resets to twenty requests in a row, the last with code \(code)")
     }
 
     /// An answer broke HTTP/2's rules: as good as none.

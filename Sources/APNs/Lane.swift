@@ -201,7 +201,7 @@ final class Lane {
         var count = 0
         defer { if let current { submitted(current, count, on: entry, now: now) } }
         for _ in 0..<32 {
-            guard let bodyBytes = queue.nextBodyBytes(rank), mayTake(rank, entry, now: now),
+            guard let bodyBytes = queue.nextBodyBytes(rank), rank != .once || mayTakeOnce(entry, now: now),
                 entry.connection.canSubmit(bodyBytes: bodyBytes, leaving: reserve), var push = queue.popFirst(rank)
             else { break }
             push.attempts += 1

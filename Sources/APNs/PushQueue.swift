@@ -17,6 +17,8 @@ struct PushQueue {
     private struct Line {
         var returned = Fifo<Push>()
         var batches = Fifo<PendingBatch>()
+
+        var nextBodyBytes: Int? { returned.first?.batch.body.count ?? batches.first?.body.count }
     }
 
     private var channel = Line()
@@ -46,9 +48,12 @@ struct PushQueue {
 
     /// The size of the next push's body, to ask a connection whether it has room for it.
     func nextBodyBytes(_ rank: PushRank) -> Int? {
-        let line = line(rank)
-        if let push = line.returned.first { return push.batch.body.count }
-        return line.batches.first?.body.count
+        switch rank {
+        case .channel: channel.nextBodyBytes
+        case .once: once.nextBodyBytes
+        case .urgent: urgent.nextBodyBytes
+        case .routine: routine.nextBodyBytes
+        }
     }
 
     mutating func popFirst() -> Push? { firstRank.flatMap { popFirst($0) } }
@@ -90,15 +95,6 @@ struct PushQueue {
         pushes.reserveCapacity(count)
         while let push = popFirst() { pushes.append(push) }
         return pushes
-    }
-
-    private func line(_ rank: PushRank) -> Line {
-        switch rank {
-        case .channel: channel
-        case .once: once
-        case .urgent: urgent
-        case .routine: routine
-        }
     }
 
     private mutating func withLine<Result>(_ rank: PushRank, _ body: (inout Line) -> Result) -> Result {

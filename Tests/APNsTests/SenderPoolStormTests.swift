@@ -56,8 +56,6 @@ struct SenderPoolStormTests {
             // A connection that refuses streams is replaced when it has done so to one alone, four times.
             let most = shape == .reset ? 2 + 4 : 2
             #expect(during <= taken.withLock { $0 } * (1 + most), "\(during)")
-            // While those are paused others are opened; what waits after the storm may open a few more.
-            if shape != .reset { #expect(await server.connectionCount <= storm + 4) }
         }
     }
 
