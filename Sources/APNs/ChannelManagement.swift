@@ -140,7 +140,7 @@ package actor ChannelManagement {
             if case .failed(.later) = answer,
                 Outcome.isForeign(status: response.status, reason: ErrorAnswer(response.body).reason)
             {
-                say(StrangeAnswer.status(response.status), key)
+                say(StrangeAnswer.status(response.status).sentence, key)
             }
             return answer
         } catch {
@@ -158,7 +158,7 @@ package actor ChannelManagement {
     private func sayFailed(_ error: HTTP2Error, _ key: Key) {
         switch error {
         case .cannotConnect, .connectionLost: say("cannot be asked about channels: \(error)", key)
-        case .malformedResponse: say(StrangeAnswer.malformed("\(error)"), key)
+        case .malformedResponse: say(StrangeAnswer.malformed("\(error)").sentence, key)
         case .notProcessed, .streamReset, .deadlinePassed, .responseTooLarge, .library: break
         }
     }

@@ -36,7 +36,7 @@ extension Lane {
             resend(flight.push, isDraining ? .goAway : .refusedStream)
         case .notSent: resend(flight.push, .notSent)
         case .malformed(let violation):
-            hooks.strangeAnswer(StrangeAnswer.malformed(violation.description))
+            hooks.strangeAnswer(.malformed(violation.description))
             doubt(flight.push, .malformed, "the answer broke HTTP/2: \(violation)")
             wasMalformed(entry)
         case .reset(let code):
@@ -92,7 +92,7 @@ extension Lane {
         default:
             if !isForeign { took(entry) }
             if case .configuration("InvalidProviderToken") = outcome { complainOfClock(date: date) }
-            if isForeign { hooks.strangeAnswer(StrangeAnswer.status(response.status)) }
+            if isForeign { hooks.strangeAnswer(.status(response.status)) }
             refuse(push, outcome, isForeign ? RefusalLabel.foreign : answer.reason)
         }
     }

@@ -12,7 +12,7 @@ struct LaneHooks {
     /// Tell people that a connection could not be opened, or broke, for this reason.
     let connectionFailed: (_ reason: String) -> Void
     /// Tell people of an answer that no APNs gives: "answered with status 302 …".
-    let strangeAnswer: (_ sentence: String) -> Void
+    let strangeAnswer: (StrangeAnswer) -> Void
     /// Tell people that a clock is wrong.
     let clockIsWrong: (_ sentence: String) -> Void
     /// Ask other lanes for a connection, and tell ``Lane/mayOpen()`` when one has given way.

@@ -111,7 +111,7 @@ actor PoolShard {
                 connect: { self.connect(key) },
                 fetchToken: { self.fetchToken(key, refused: $0) },
                 connectionFailed: { self.report($0, key) },
-                strangeAnswer: { self.complain(ofAnswer: $0, key) },
+                strangeAnswer: { self.complain(of: $0, key) },
                 clockIsWrong: { self.complain(of: $0, key) },
                 starves: { self.askForConnection(key) },
                 queueChanged: {
@@ -176,10 +176,11 @@ actor PoolShard {
         }
     }
 
-    private func complain(ofAnswer sentence: String, _ key: LaneKey) {
+    private func complain(of answer: StrangeAnswer, _ key: LaneKey) {
         let endpoint = configuration.endpoints[key.environment, key.role]
         let place = "\(endpoint.host):\(endpoint.port)"
-        if reporter.say("\(place) \(sentence)") { log(answer: sentence, of: place) }
+        guard reporter.say("\(place) \(answer.sentence)", about: "\(place) \(answer.subject)") else { return }
+        log(answer: answer.sentence, of: place)
     }
 
     private func adopt(_ descriptor: Int32, _ key: LaneKey, began: ContinuousClock.Instant) {

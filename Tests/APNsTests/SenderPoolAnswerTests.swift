@@ -55,13 +55,13 @@ struct SenderPoolAnswerTests {
             $0.connectionsPerLane = 1
             $0.report = { said.add($0) }
         } _: { server, pool in
-            async let sending = pool.send(try Pushes.batch(0..<3))
-            await server.openStreams(2)
-            await server.send(Server.frame(type: 1, flags: 5, stream: 3, block))
-            await server.respond(5)
+            async let sending = pool.send(try Pushes.batch(0..<4))
+            await server.openStreams(3)
+            for stream: Int32 in [3, 5] { await server.send(Server.frame(type: 1, flags: 5, stream: stream, block)) }
+            await server.respond(7)
             let outcomes = try await sending
             #expect(outcomes.count { $0 == .accepted(uniqueID: nil) } == 2)
-            #expect(pool.counts.unknownBy == [.malformed: 1])
+            #expect(pool.counts.unknownBy == [.malformed: 2])
             // The others go on.
             #expect(pool.counts.connectionsClosed == [:])
             #expect(said.all.count == 1 && said.all.first?.contains("HEADERS on stream 3: the ") == true, "\(said.all)")
