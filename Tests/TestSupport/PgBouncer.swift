@@ -62,11 +62,24 @@ package struct PgBouncer: Sendable {
         await process.waitForEnd()
     }
 
+    /// Its socket's file is there a moment before it takes connections.
     private func waitUntilItListens(_ process: ChildProcess) async throws {
         let socket = conninfo.split(separator: "'")[1] + "/.s.PGSQL.6432"
-        while !FileManager.default.fileExists(atPath: String(socket)) {
+        while !Self.takesConnections(String(socket)) {
             try #require(process.ending == nil, "PgBouncer ended at once")
             await Task.yield()
+        }
+    }
+
+    private static func takesConnections(_ path: String) -> Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 }
         }
     }
 }
