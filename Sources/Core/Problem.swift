@@ -11,10 +11,15 @@ package struct Problem: Error, Equatable, Sendable {
     package var field: String?
     /// The next step.
     package var hint: String?
-    /// Of ``Code/payloadTooLarge``.
+    /// Of ``Code/payloadTooLarge`` and ``Code/bodyTooLarge``.
     package var excess: SizeExcess?
     /// The value of `Retry-After`, in seconds.
     package var retryAfterSeconds: Int?
+    /// Where one code stands for several of HTTP's: 414, 417, 431, 501 and 505 are all requests that cannot be understood.
+    package var ownStatus: Int?
+
+    /// HTTP's.
+    package var status: Int { ownStatus ?? code.status }
 
     package init(
         _ code: Code,
@@ -36,10 +41,10 @@ package struct Problem: Error, Equatable, Sendable {
     package struct SizeExcess: Equatable, Sendable {
         package let size: Int
         package let limit: Int
-        /// `token`, `broadcast`, `activity_data` or `alert`.
-        package let route: String
+        /// `token`, `broadcast`, `activity_data` or `alert`; nil: of a body.
+        package let route: String?
 
-        package init(size: Int, limit: Int, route: String) {
+        package init(size: Int, limit: Int, route: String? = nil) {
             self.size = size
             self.limit = limit
             self.route = route
@@ -53,16 +58,15 @@ extension Problem {
         var members: [(String, JSONOutput)] = [
             ("type", .string("urn:touchline:problem:" + code.rawValue)),
             ("title", .string(code.title)),
-            ("status", .int(code.status)),
+            ("status", .int(status)),
             ("code", .string(code.rawValue)),
             ("detail", .string(detail)),
         ]
         if let field { members.append(("field", .string(field))) }
         if let hint { members.append(("hint", .string(hint))) }
         if let excess {
-            members += [
-                ("size", .int(excess.size)), ("limit", .int(excess.limit)), ("route", .string(excess.route)),
-            ]
+            members += [("size", .int(excess.size)), ("limit", .int(excess.limit))]
+            if let route = excess.route { members.append(("route", .string(route))) }
         }
         return .object(members)
     }

@@ -39,5 +39,8 @@ struct PlainSocket {
         }
     }
 
+    /// The peer reads an end behind what was given.
+    func endOutput() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
     func close() { _ = Glibc.close(descriptor) }
 }

@@ -188,7 +188,8 @@ package actor HTTP2ServerConnection {
                 if limit != nil { hooks.bodyArrived(on: stream, of: self) }
             case .body(let stream): hooks.bodyArrived(on: stream, of: self)
             case .drained(let stream): hooks.answerHasRoom(on: stream, of: self)
-            case .oversize(let stream, let status): hooks.requestRefused(status: status, on: stream, of: self)
+            case .oversize(let stream, let status, let excess):
+                hooks.requestRefused(status: status, excess: excess, on: stream, of: self)
             case .closed(let stream, let code): hooks.streamClosed(stream, code: code, of: self)
             case .refused(let stream, let acknowledged):
                 hooks.streamRefused(stream, acknowledged: acknowledged, of: self)
@@ -219,7 +220,7 @@ package actor HTTP2ServerConnection {
     func refuse(stream: Int32, status: Int) {
         session.record.pointee.forget(stream: stream)
         session.record.pointee.discard(stream: stream)
-        hooks.requestRefused(status: status, on: stream, of: self)
+        hooks.requestRefused(status: status, excess: nil, on: stream, of: self)
         pump()
     }
 
@@ -255,6 +256,8 @@ package actor HTTP2ServerConnection {
         guard state == .open else { return }
         state = .lingering
         finished = reason
+        // What is delayed is written later.
+        if delayed == nil { transport.endOutput() }
         lingerDeadline()
     }
 

@@ -23,6 +23,13 @@ package struct HTTP2HeaderBlock: Sendable, Equatable {
     /// As HTTP/2 counts it for `SETTINGS_MAX_HEADER_LIST_SIZE`: 32 bytes a field on top (RFC 9113, 6.5.2).
     package var listBytes: Int { bytes.count + 32 * marks.count }
 
+    /// What the request says of its body's length.
+    var contentLength: Int? {
+        let wanted = "content-length".utf8
+        guard let index = marks.indices.first(where: { name(at: $0).elementsEqual(wanted) }) else { return nil }
+        return Int(String(decoding: value(at: index), as: UTF8.self))
+    }
+
     package func name(at index: Int) -> ArraySlice<UInt8> {
         bytes[start(of: index)..<Int(marks[index].nameEnd)]
     }

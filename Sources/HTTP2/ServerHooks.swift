@@ -27,7 +27,18 @@ package protocol HTTP2ServerHooks: AnyObject {
     func answerHasRoom(on stream: Int32, of connection: isolated HTTP2ServerConnection)
 
     /// A request is too large: 413 or 431, or was not complete in time: 408. To be answered; the rest of it is dropped.
-    func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection)
+    ///
+    /// - Parameters:
+    ///   - status: The answer's.
+    ///   - excess: Of a body that is too large: by how much.
+    ///   - stream: To be answered.
+    ///   - connection: The stream's.
+    func requestRefused(
+        status: Int,
+        excess: HTTP2BodyExcess?,
+        on stream: Int32,
+        of connection: isolated HTTP2ServerConnection
+    )
 
     /// A stream ended before it was answered whole: reset by the peer, or by a GOAWAY of ours.
     func streamClosed(_ stream: Int32, code: UInt32, of connection: isolated HTTP2ServerConnection)
@@ -51,7 +62,12 @@ extension HTTP2ServerHooks {
 
     package func answerHasRoom(on stream: Int32, of connection: isolated HTTP2ServerConnection) {}
 
-    package func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection) {
+    package func requestRefused(
+        status: Int,
+        excess: HTTP2BodyExcess?,
+        on stream: Int32,
+        of connection: isolated HTTP2ServerConnection
+    ) {
         var head = HTTP2HeaderBlock()
         head.append(":status", String(status).utf8)
         connection.respond(stream: stream, head: head)
@@ -84,4 +100,11 @@ package enum HTTP2ServerCloseReason: Sendable {
     /// More resets or control frames than ``ServerFloodLimits`` allow.
     case flood
     case deadlinePassed
+}
+
+/// By how much a body is too large.
+package struct HTTP2BodyExcess: Equatable, Sendable {
+    /// As the request says; where it does not, as much as had come.
+    package let size: Int
+    package let limit: Int
 }

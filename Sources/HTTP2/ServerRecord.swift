@@ -14,7 +14,7 @@ struct ServerRecord {
         /// A streamed answer has room again.
         case drained(stream: Int32)
         /// A request that is too large, and the status that says so. The rest of it is dropped.
-        case oversize(stream: Int32, status: Int)
+        case oversize(stream: Int32, status: Int, excess: HTTP2BodyExcess?)
         /// The stream ended before it was answered whole.
         case closed(stream: Int32, code: UInt32)
         /// The peer opened more streams than we allow; `acknowledged`: it had been told.
@@ -132,7 +132,7 @@ struct ServerRecord {
         let request = current
         current = HTTP2ServerRequest()
         guard !currentIsOversize else {
-            actions.append(.oversize(stream: stream, status: 431))
+            actions.append(.oversize(stream: stream, status: 431, excess: nil))
             if !endsStream { discard(stream: stream) }
             return
         }
@@ -148,7 +148,7 @@ struct ServerRecord {
         let mode = incoming.values[index].mode
         let received = incoming.values[index].receivedBytes + bytes.count
         guard received <= limit(of: mode) else {
-            refuse(stream: stream, status: 413)
+            refuse(stream: stream, received: received, limit: limit(of: mode))
             return .credit
         }
         guard bufferedBytes + bytes.count <= maxBufferedBytes else {
@@ -184,11 +184,13 @@ struct ServerRecord {
         return request.heldBytes
     }
 
-    mutating func refuse(stream: Int32, status: Int) {
+    private mutating func refuse(stream: Int32, received: Int, limit: Int) {
+        let declared = incoming[stream]?.request.head.contentLength ?? 0
         let isComplete = incoming[stream]?.isComplete ?? false
         forget(stream: stream)
         if !isComplete { discard(stream: stream) }
-        actions.append(.oversize(stream: stream, status: status))
+        let excess = HTTP2BodyExcess(size: max(received, declared), limit: limit)
+        actions.append(.oversize(stream: stream, status: 413, excess: excess))
     }
 
     /// The owner's answer to `.head`. Returns how many bytes the peer gets credit for.
@@ -199,12 +201,12 @@ struct ServerRecord {
         if let streamLimit {
             incoming.values[index].mode = .streamed(limit: streamLimit)
             incoming.values[index].since = nil
-            if received > streamLimit { refuse(stream: stream, status: 413) }
+            if received > streamLimit { refuse(stream: stream, received: received, limit: streamLimit) }
             return 0
         }
         incoming.values[index].mode = .whole
         incoming.values[index].heldBytes = 0
-        if received > maxBodyBytes { refuse(stream: stream, status: 413) }
+        if received > maxBodyBytes { refuse(stream: stream, received: received, limit: maxBodyBytes) }
         return held
     }
 

@@ -4,8 +4,8 @@ package import EventLoop
 ///
 /// Writes of a turn are gathered: many small frames make one TLS record (16 KB), and up to three records one system call;
 /// the rest leaves at the end of the turn. Reads of a turn are capped, so that a busy peer does not starve its
-/// neighbours on the loop. Closing is immediate; `closeAfterWriting()` waits for what was written. What a peer had sent before
-/// it went away is read first.
+/// neighbours on the loop. Closing is immediate; `closeAfterWriting()` waits for what was written, and `endOutput()` ends our
+/// side alone. What a peer had sent before it went away is read first.
 package final class Transport {
     /// A TLS record's payload at most (RFC 8446, 5.1).
     static let recordBytes = 16 * 1024
@@ -15,33 +15,34 @@ package final class Transport {
     private static let sendBytes = 3 * recordBytes
     private static let readsPerTurn = 4
 
-    private enum State {
+    enum State {
         case handshaking  // To: open, closed.
         case open  // To: finishing, closed.
         case finishing  // What was written goes out, nothing more comes in. To: closed.
         case closed
     }
 
-    private let loop: EventLoop
-    private let socket: PlainSocket
-    private var tls: TLSSession?
-    private var handlers: TransportHandlers?
-    private var state: State
-    private var watch: Watch?
+    let loop: EventLoop
+    let socket: PlainSocket
+    var tls: TLSSession?
+    var handlers: TransportHandlers?
+    var state: State
+    var watch: Watch?
     private var interest: Interest = .read
     private var output = WriteBuffer(capacity: 2 * recordBytes)
     /// With TLS, what is made of `output`.
-    private let sealed: TLSOutput?
+    let sealed: TLSOutput?
     private let input: UnsafeMutableRawBufferPointer
     private var isFlushScheduled = false
     private var isBlocked = false  // The kernel's buffer is full; epoll will tell.
     private var owesWritable = false
     private var isReadingPaused = false
     private var isInputOver = false
-    private var isOutputOver = false  // The peer takes nothing any more.
-    private var pendingStep: TimerID?
-    private var finished: (() -> Void)?
-    private var keptAlive: Transport?
+    var isOutputOver = false  // The peer takes nothing any more, or we have said that nothing more comes.
+    var owesEnd = false  // Our side ends once everything has gone out.
+    var pendingStep: TimerID?
+    var finished: (() -> Void)?
+    var keptAlive: Transport?
     /// For an owner that itself writes at the end of the turn: it calls ``flush()`` after its last write.
     package var ownerFlushes = false
 
@@ -89,7 +90,7 @@ package final class Transport {
     }
 
     /// Runs `step` in a turn of its own, instead of the step before.
-    private func next(in delay: Duration = .zero, _ step: @escaping (Transport) -> Void) {
+    func next(in delay: Duration = .zero, _ step: @escaping (Transport) -> Void) {
         if let pendingStep { loop.cancel(pendingStep) }
         pendingStep = loop.schedule(at: .now + delay) { [weak self] in
             guard let self else { return }
@@ -166,52 +167,6 @@ package final class Transport {
         isReadingPaused = false
         updateInterest()
         readSoon()
-    }
-
-    /// Closes at once; what was not yet written is lost. No handler is called from here on.
-    package func close() {
-        guard state != .closed else { return }
-        state = .closed
-        if let pendingStep { loop.cancel(pendingStep) }
-        pendingStep = nil
-        // A descriptor leaves epoll before it is closed.
-        if let watch { loop.unwatch(watch) }
-        watch = nil
-        sayGoodbye()
-        tls = nil
-        socket.close()
-        // They hold the owner, which holds us.
-        handlers = nil
-        let finished = finished
-        self.finished = nil
-        finished?()
-        keptAlive = nil
-    }
-
-    /// As far as the kernel takes it at once: nobody waits for it.
-    private func sayGoodbye() {
-        guard tls != nil, let sealed else { return }
-        if pendingBytes == 0 { tls?.shutDown() }
-        depart()
-        _ = socket.give(sealed.bytes)
-    }
-
-    /// Closes when everything written has gone out, or ten seconds later. Nothing is read any more, no handler is called,
-    /// and the owner may let go.
-    ///
-    /// - Parameter finished: Called once it is closed, also when the peer or `close()` was faster.
-    package func closeAfterWriting(finished: @escaping () -> Void = {}) {
-        guard state == .open else {
-            close()
-            return finished()
-        }
-        state = .finishing
-        self.finished = finished
-        handlers = nil
-        keptAlive = self
-        next(in: .seconds(10)) { $0.close() }
-        updateInterest()
-        withExtendedLifetime(self) { flush(onlyFullRecords: false) }
     }
 
     // MARK: - Readiness
@@ -299,11 +254,11 @@ package final class Transport {
         }
     }
 
-    private func flush(onlyFullRecords: Bool) {
+    func flush(onlyFullRecords: Bool) {
         if tls == nil { sendPlain() } else { seal(onlyFullRecords: onlyFullRecords) }
         guard pendingBytes == 0, state != .closed else { return }
         updateInterest()
-        if state == .finishing { close() }
+        if state == .finishing { close() } else if owesEnd { sayEnd() }
     }
 
     /// Makes records of what was written, and sends them several at a time.
@@ -321,7 +276,7 @@ package final class Transport {
         if !onlyFullRecords { sendSealed() }
     }
 
-    private func sendSealed() {
+    func sendSealed() {
         guard let sealed else { return }
         depart()
         while !sealed.bytes.isEmpty, !isBlocked, state != .closed {
@@ -335,7 +290,7 @@ package final class Transport {
     }
 
     /// Before the kernel is given what there is to give.
-    private func depart() {
+    func depart() {
         guard !isBlocked else { return }
         let bytes = tls == nil ? writtenBytes : writtenBytes - output.count
         guard bytes > departedBytes else { return }
@@ -382,7 +337,7 @@ package final class Transport {
         handlers?.writable()
     }
 
-    private func updateInterest() {
+    func updateInterest() {
         var wanted: Interest = []
         if !isReadingPaused, state != .finishing { wanted.insert(.read) }
         if isBlocked { wanted.insert(.write) }

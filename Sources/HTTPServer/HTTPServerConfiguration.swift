@@ -42,8 +42,10 @@ extension HTTPRefusal {
     /// RFC 9457. Nothing in it needs escaping.
     package var problem: HTTPResponse {
         let title = HTTP1ResponseSerializer.reason(status)
-        let text =
-            #"{"type":"about:blank","title":"\#(title)","status":\#(status),"code":"\#(code)","detail":"\#(why)"}"#
+        var text =
+            #"{"type":"about:blank","title":"\#(title)","status":\#(status),"code":"\#(code)","detail":"\#(why)""#
+        if let size, let limit { text += #","size":\#(size),"limit":\#(limit)"# }
+        text += "}"
         return HTTPResponse(
             status: status,
             fields: ["content-type": "application/problem+json"],

@@ -72,7 +72,12 @@ final class ProviderConnection: HTTP2ServerHooks {
     }
 
     /// More than the largest payload: the answer of ``RequestCheck`` to a body that is too large.
-    func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection) {
+    func requestRefused(
+        status: Int,
+        excess: HTTP2BodyExcess?,
+        on stream: Int32,
+        of connection: isolated HTTP2ServerConnection
+    ) {
         let rejection = Rejection(status, status == 413 ? "PayloadTooLarge" : "BadRequest")
         var head = HTTP2HeaderBlock()
         head.append(":status", String(status).utf8)

@@ -226,9 +226,11 @@ actor HTTP1Connection {
     }
 
     /// Ends while the rest of a request may be on its way: closed now, the connection would be reset, and the answer lost.
+    /// So our side ends at once, and what still comes is dropped until the client has seen that (RFC 9112, 9.6).
     func lingerOn() {
         if isInputOver { return finish() }
         state = .lingering
+        transport.endOutput()
         transport.resumeReading()
         readTimer.set(.now + Self.linger)
     }

@@ -55,6 +55,7 @@ package struct HTTP1RequestParser: Sendable {
     private var head: HTTP1Head?
     private var body: [UInt8] = []
     private var isStreaming = false
+    private var bodyLimit = 0
     private var bodyBytesLeft = 0
     private var headerBytesLeft = 0
     private var extensionBytesLeft = 0
@@ -179,10 +180,11 @@ package struct HTTP1RequestParser: Sendable {
         self.head = head
         let limit = streamLimit(request(head, body: []))
         isStreaming = limit != nil
-        bodyBytesLeft = limit ?? limits.maxBodyBytes
+        bodyLimit = limit ?? limits.maxBodyBytes
+        bodyBytesLeft = bodyLimit
         switch head.framing {
         case .length(let bytes):
-            guard bytes <= bodyBytesLeft else { throw .bodyTooLarge }
+            guard bytes <= bodyLimit else { throw .bodyTooLarge(size: bytes, limit: bodyLimit) }
             if !isStreaming { body.reserveCapacity(min(bytes, 64 << 10)) }
             state = .body(left: bytes)
         case .chunked:
@@ -216,7 +218,10 @@ package struct HTTP1RequestParser: Sendable {
         else { throw .badRequest("not a chunk's size") }
         extensionBytesLeft -= line.endIndex - sizeEnd
         guard extensionBytesLeft >= 0 else { throw .badRequest("too many chunk extensions") }
-        guard size <= bodyBytesLeft else { throw .bodyTooLarge }
+        guard size <= bodyBytesLeft else {
+            let known = bodyLimit - bodyBytesLeft
+            throw .bodyTooLarge(size: size > .max - known ? .max : known + size, limit: bodyLimit)
+        }
         bodyBytesLeft -= size
         state = size == 0 ? .trailers : .chunkData(left: size)
         return true

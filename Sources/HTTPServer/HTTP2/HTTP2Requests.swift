@@ -87,11 +87,16 @@ final class HTTP2Requests: HTTP2ServerHooks {
         )
     }
 
-    func requestRefused(status: Int, on stream: Int32, of connection: isolated HTTP2ServerConnection) {
+    func requestRefused(
+        status: Int,
+        excess: HTTP2BodyExcess?,
+        on stream: Int32,
+        of connection: isolated HTTP2ServerConnection
+    ) {
         let refusal: HTTPRefusal =
-            switch status {
-            case 413: .bodyTooLarge
-            case 431: .headTooLarge
+            switch (status, excess) {
+            case (_, let excess?): .bodyTooLarge(size: excess.size, limit: excess.limit)
+            case (431, _): .headTooLarge
             default: HTTPRefusal(status, "the request did not come in time")
             }
         if exchanges[stream] != nil {

@@ -14,7 +14,8 @@ extension API {
         let allowsFrequent = try Self.flag(query["frequent_pushes_enabled"], "frequent_pushes_enabled")
         guard let record = try await store.match(match, by: call.deadline) else { throw Self.noSuchMatch }
         let app = AppKey(tenant: match.tenant, bundle: record.bundle, environment: environment)
-        let settings = try await store.app(app, by: call.deadline)?.settings
+        let appRecord = try await store.app(app, by: call.deadline)
+        let settings = appRecord?.settings
         let channels = try await store.channels(of: match, by: call.deadline)
             .filter { $0.environment == environment && $0.state != .deleted }
         let wanted = Cadence.of(
@@ -31,12 +32,7 @@ extension API {
             )
         }
         guard channel.state == .open, let id = channel.channel else {
-            throw Problem(
-                .channelPending,
-                "the channel is not open yet",
-                hint: "Ask again after Retry-After; `touchline channel show --wait 60` does so by itself.",
-                retryAfterSeconds: Self.wait(for: channel, now: call.now)
-            )
+            throw PendingChannel(channel: channel, app: appRecord, now: call.now).problem
         }
         return .json(
             200,
@@ -65,12 +61,6 @@ extension API {
             "storage_policy": .int(channel.storagePolicy.rawValue), "last_error": .string(channel.lastError),
             "replaced_at": .time(channel.replacedAt.map { Timestamp(microseconds: $0.milliseconds * 1_000) }),
         ]
-    }
-
-    /// Seconds until a channel's creation is due, from 1 to 3,600.
-    private static func wait(for channel: ChannelRecord, now: Timestamp) -> Int {
-        guard let nextAt = channel.nextAt else { return 60 }
-        return max(1, min(3_600, Int(nextAt.seconds - now.microseconds / 1_000_000) + 1))
     }
 
     private static func flag(_ text: String?, _ name: String) throws(Problem) -> Bool? {

@@ -61,7 +61,6 @@ package struct API: Sendable {
         let id = RequestID.make()
         if refusal.status >= 500 { note(refusal, id) }
         var response = HTTPResponse.problem(Problem(refusal))
-        response.status = refusal.status
         response.fields.set("x-request-id", id)
         return response
     }

@@ -17,7 +17,7 @@ extension HTTPResponse {
         // Both may quote names that the caller made up, as long as a body.
         shown.detail = String(problem.detail.prefix(1_000))
         shown.field = problem.field.map { String($0.prefix(500)) }
-        var response = HTTPResponse(status: problem.code.status, body: shown.json.bytes)
+        var response = HTTPResponse(status: problem.status, body: shown.json.bytes)
         response.fields.set("content-type", "application/problem+json")
         if let seconds = problem.retryAfterSeconds { response.fields.set("retry-after", String(seconds)) }
         if problem.code == .unauthenticated { response.fields.set("www-authenticate", "Bearer") }
@@ -35,7 +35,10 @@ extension Problem {
     init(_ refusal: HTTPRefusal) {
         switch refusal.status {
         case 413: self.init(.bodyTooLarge, refusal.why)
+        case 500: self.init(.internalError, refusal.why)
         default: self.init(.badRequest, refusal.why)
         }
+        ownStatus = refusal.status
+        if let size = refusal.size, let limit = refusal.limit { excess = SizeExcess(size: size, limit: limit) }
     }
 }

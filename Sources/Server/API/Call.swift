@@ -66,7 +66,8 @@ struct Call: Sendable {
             throw Problem(
                 .bodyTooLarge,
                 "the body has \(request.body.count) bytes, \(Self.maxJSONBytes) are the most",
-                hint: "Send many objects as lines: POST /v1/events, POST /v1/matches/{match}/activities."
+                hint: "Send many objects as lines: POST /v1/events, POST /v1/matches/{match}/activities.",
+                excess: Problem.SizeExcess(size: request.body.count, limit: Self.maxJSONBytes)
             )
         }
         guard !request.body.isEmpty else {

@@ -72,8 +72,12 @@ extension LineSplitter.Line {
     func json() throws(Problem) -> JSONValue {
         switch self {
         case .bytes(let bytes): return try JSONScanner.decode(bytes)
-        case .tooLong:
-            throw Problem(.bodyTooLarge, "the line has more than \(LineSplitter.maxLineBytes) bytes")
+        case .tooLong(let bytes):
+            throw Problem(
+                .bodyTooLarge,
+                "the line has \(bytes) bytes, \(LineSplitter.maxLineBytes) are the most",
+                excess: Problem.SizeExcess(size: bytes, limit: LineSplitter.maxLineBytes)
+            )
         }
     }
 }
@@ -107,6 +111,7 @@ extension Problem {
             ("status", "refused"), ("code", .string(code.rawValue)), ("detail", .string(detail)),
         ]
         if let field { members.append(("field", .string(field))) }
+        if let excess { members += [("size", .int(excess.size)), ("limit", .int(excess.limit))] }
         return members
     }
 }

@@ -7,11 +7,12 @@ struct LineSplitter {
     enum Line: Equatable, Sendable {
         case bytes([UInt8])
         /// A line longer than ``LineSplitter/maxLineBytes``, whose bytes were let go.
-        case tooLong
+        case tooLong(bytes: Int)
     }
 
     private var partial: [UInt8] = []
     private var isTooLong = false
+    private var droppedBytes = 0
     /// The body's first byte that is neither blank nor of a byte order mark: of a line that is too long as well.
     private(set) var opening: UInt8?
 
@@ -35,16 +36,20 @@ struct LineSplitter {
             partial = []
             isTooLong = false
         }
-        if isTooLong { return .tooLong }
+        if isTooLong { return .tooLong(bytes: droppedBytes) }
         return partial.allSatisfy(Self.isBlank) ? nil : .bytes(partial)
     }
 
     static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
     private mutating func take(_ bytes: ArraySlice<UInt8>) {
-        guard !isTooLong else { return }
+        guard !isTooLong else {
+            droppedBytes += bytes.count
+            return
+        }
         guard partial.count + bytes.count <= Self.maxLineBytes else {
             isTooLong = true
+            droppedBytes = partial.count + bytes.count
             partial = []
             return
         }

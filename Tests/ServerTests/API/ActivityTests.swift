@@ -127,6 +127,37 @@ struct ActivityTests {
         try await admin.problem("GET", "/v1/matches/m1/channel?environment=production", .noChannel)
     }
 
+    /// What a channel waits for, and for how long, as its problem says it.
+    private func waits(_ fixture: APIFixture, _ target: String) async throws {
+        func expect(_ detail: String, _ seconds: Int, after change: String) async throws {
+            _ = try await fixture.store.owner(by: .patient, change)
+            let response = await fixture.call(fixture.app).send("GET", "\(target)?environment=sandbox")
+            let text = String(decoding: response.body, as: UTF8.self)
+            #expect(text.contains("the channel is not open yet: \(detail)"), "\(text)")
+            #expect(response.fields["retry-after"] == String(seconds), "\(text)")
+        }
+        let now = "timestamptz '2026-07-19T20:46:03Z'"
+        let later = "UPDATE channels SET next_at = \(now) + interval '3 days'"
+        let lead = ", 86400 s before the kick-off (channel_lead)"
+        try await expect("it is made at 2026-07-22T20:46:03Z\(lead)", 259_200, after: later)
+        try await expect("it is made now", 1, after: "UPDATE channels SET next_at = \(now)")
+        let failed = """
+            UPDATE channels SET last_error = 'CannotCreateChannelConfig', next_at = \(now) + interval '300 seconds'
+            """
+        let again = "it is tried again at 2026-07-19T20:51:03Z"
+        try await expect("CannotCreateChannelConfig; \(again)", 300, after: failed)
+        try await expect("APNs is being asked for it", 300, after: "UPDATE channels SET creating_at = now()")
+        try await expect("the app is paused", 60, after: "UPDATE apps SET paused_at = now()")
+        let stop = "UPDATE apps SET channels_stopped = 'BroadcastFeatureNotEnabled: switch it on'"
+        try await expect(
+            "channel work of the app is stopped: BroadcastFeatureNotEnabled: switch it on",
+            60,
+            after: stop
+        )
+        let back = "UPDATE apps SET paused_at = NULL, channels_stopped = NULL"
+        try await expect("APNs is being asked for it", 300, after: back)
+    }
+
     @Test("the channel's id is given once it is open")
     func channel() async throws {
         let fixture = try await APIFixture.make()
@@ -135,6 +166,7 @@ struct ActivityTests {
         let pending = await call.send("GET", "\(target)?environment=sandbox")
         #expect(pending.status == 404 && pending.fields["retry-after"] != nil)
         try await call.problem("GET", "\(target)?environment=sandbox", .channelPending)
+        try await waits(fixture, target)
         try await call.problem("GET", target, .invalidField, field: "environment")
         try await call.problem(
             "GET",

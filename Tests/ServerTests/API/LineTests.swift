@@ -28,7 +28,7 @@ struct LineTests {
         var splitter = LineSplitter()
         let piece = [UInt8](repeating: 0x61, count: 40_000)
         #expect(splitter.append(piece) == [] && splitter.append(piece) == [])
-        #expect(splitter.append(Array("\nb\n".utf8)) == [.tooLong, .bytes([0x62])])
+        #expect(splitter.append(Array("\nb\n".utf8)) == [.tooLong(bytes: 80_000), .bytes([0x62])])
         let longest = [UInt8](repeating: 0x61, count: LineSplitter.maxLineBytes)
         #expect(splitter.append(longest + [0x0A]) == [.bytes(longest)])
     }
@@ -67,7 +67,7 @@ struct LineTests {
         var reader = LineReader(Pieces(Array("1\n".utf8) + stretch + Array("\n2".utf8)))
         var lines: [LineSplitter.Line] = []
         while case let batch = try await reader.next(), !batch.isEmpty { lines += batch }
-        #expect(lines == [.bytes([0x31])] + (filler == "\n" ? [] : [.tooLong]) + [.bytes([0x32])])
+        #expect(lines == [.bytes([0x31])] + (filler == "\n" ? [] : [.tooLong(bytes: stretch.count)]) + [.bytes([0x32])])
     }
 
     @Test(

@@ -35,6 +35,10 @@ struct WireTests {
             let answer = try await client.send(fixture, "POST", "/v1/matches/m1/events", body)
             #expect(answer.response.status == 413 && answer["code"].text == "body_too_large")
             #expect(answer.response.fields["x-request-id"] != nil)
+            #expect(answer["limit"].raw == String(256 << 10))
+            // Without a declared length it is what had come when it was refused.
+            let size = try #require(answer["size"].raw.flatMap { Int($0) })
+            #expect(size > 256 << 10 && size <= body.utf8.count, "\(size)")
             #expect(try await client.send(fixture, "GET", "/v1/matches/m1")["version"].raw == "0")
         }
     }
