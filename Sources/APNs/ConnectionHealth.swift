@@ -14,41 +14,49 @@ struct ConnectionHealth {
 
     /// Silence that says nothing yet, however short a request's deadline was.
     private let patience: Duration
-    /// When the first request after the last answer was written.
-    private var silentSince: ContinuousClock.Instant?
+    /// Whether requests were written after the last answer. With instants that are no optionals: it is set for each answer.
+    private var isWaiting = false
+    /// When the first of them was written.
+    private var silentSince = ContinuousClock.Instant.now
     /// From when on the silence puts the connection in doubt.
-    private(set) var doubtfulFrom: ContinuousClock.Instant?
+    private var doubt = ContinuousClock.Instant.now
     private var resets = 0
 
     init(patience: Duration) { self.patience = patience }
 
-    func isInDoubt(now: ContinuousClock.Instant) -> Bool { doubtfulFrom.map { now >= $0 } ?? false }
+    /// From when on it is in doubt, if it answers nothing until then.
+    var doubtfulFrom: ContinuousClock.Instant? { isWaiting ? doubt : nil }
+
+    func isInDoubt(now: ContinuousClock.Instant) -> Bool { isWaiting && now >= doubt }
 
     /// Requests were written that have to be answered by `deadline`.
     mutating func wrote(now: ContinuousClock.Instant, deadline: ContinuousClock.Instant) {
         let half = now + max(now.duration(to: deadline), patience) / 2
-        doubtfulFrom = min(doubtfulFrom ?? half, half)
-        if silentSince == nil { silentSince = now }
+        guard isWaiting else {
+            isWaiting = true
+            silentSince = now
+            doubt = half
+            return
+        }
+        doubt = min(doubt, half)
     }
 
     /// A request was answered, whatever the answer.
     mutating func answered() {
-        silentSince = nil
-        doubtfulFrom = nil
+        isWaiting = false
         resets = 0
     }
 
     /// The peer has reset a stream: it is awake.
     mutating func reset() -> Verdict {
-        silentSince = nil
-        doubtfulFrom = nil
+        isWaiting = false
         resets += 1
         return resets >= Self.resetsInARow ? .retire : .keep
     }
 
     /// A request has met its deadline.
     func deadlinePassed(writtenAt: ContinuousClock.Instant, now: ContinuousClock.Instant) -> Verdict {
-        guard let silentSince, writtenAt >= silentSince, now - silentSince >= patience else { return .keep }
+        guard isWaiting, writtenAt >= silentSince, now - silentSince >= patience else { return .keep }
         return .retire
     }
 }

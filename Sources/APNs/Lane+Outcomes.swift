@@ -9,13 +9,10 @@ extension Lane {
         inFlight -= 1
         counters.inFlight.add(-1)
         if entry.connection.openStreams == 0 { entry.idleSince = now }
-        if end == .answered || response.status == 200 {
-            entry.health.answered()
-            starvation.served()
-        }
         // APNs has it, however the rest of the answer ends; one that contradicts itself has no status.
         if response.status == 200 {
             counters.answerTimes.record(flight.writtenAt.duration(to: now))
+            heard(entry)
             proven(entry)
             took(entry)
             let uniqueID = response.fields.isEmpty ? nil : response.fields["apns-unique-id"]
@@ -23,6 +20,7 @@ extension Lane {
         }
         switch end {
         case .answered:
+            heard(entry)
             counters.answerTimes.record(flight.writtenAt.duration(to: now))
             answered(flight, response, on: entry, now: now)
         case .notProcessed:
@@ -99,6 +97,12 @@ extension Lane {
 
     private func isOld(_ entry: LaneConnection, now: ContinuousClock.Instant) -> Bool {
         now - entry.openedAt >= configuration.topicGrace
+    }
+
+    /// It answers requests.
+    private func heard(_ entry: LaneConnection) {
+        entry.health.answered()
+        starvation.served()
     }
 
     private func proven(_ entry: LaneConnection) {

@@ -10,6 +10,7 @@ struct Starvation: Sendable {
     let patience: Duration
     /// How long a lane waits that has asked to no avail: the peer's trouble is another one.
     let pause: Duration
+    private var isWaiting = false
     private var since: ContinuousClock.Instant?
     private var askedAt: ContinuousClock.Instant?
 
@@ -20,6 +21,7 @@ struct Starvation: Sendable {
 
     /// Pushes wait, and no connection of the lane has answered anything yet.
     mutating func waits(now: ContinuousClock.Instant) -> Action {
+        isWaiting = true
         let begin = since ?? now
         since = begin
         let due = max(begin + patience, askedAt.map { $0 + pause } ?? begin)
@@ -30,6 +32,8 @@ struct Starvation: Sendable {
 
     /// A connection of the lane has answered.
     mutating func served() {
+        guard isWaiting else { return }
+        isWaiting = false
         since = nil
         askedAt = nil
     }

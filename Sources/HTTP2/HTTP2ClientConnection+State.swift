@@ -1,7 +1,7 @@
 /// What a connection's owner asks before it uses it.
 extension HTTP2ClientConnection {
     /// The peer has sent its SETTINGS, or was given time to.
-    package var isReady: Bool { state == .ready && settingsDeadline == nil }
+    package var isReady: Bool { state == .ready && !awaitsSettings }
 
     package var isClosed: Bool { state == .closed }
 

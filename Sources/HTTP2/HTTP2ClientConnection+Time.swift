@@ -31,12 +31,12 @@ extension HTTP2ClientConnection {
             let reason = "no TLS within the deadline"
             return end(.cannotConnect(reason), .tls, handshakeFailed: reason)
         }
-        if let deadline = settingsDeadline {
-            if now >= deadline {
-                settingsDeadline = nil
+        if awaitsSettings {
+            if now >= settingsDeadline {
+                awaitsSettings = false
                 handlers?.room()
             } else {
-                schedule(at: deadline)
+                schedule(at: settingsDeadline)
             }
         }
         if let gatheredUntil {

@@ -27,8 +27,9 @@ package final class HTTP2ClientConnection {
     var timer: TimerID?
     var timerInstant: ContinuousClock.Instant?
     let openDeadline: ContinuousClock.Instant
-    /// Until when the peer's SETTINGS are waited for.
-    var settingsDeadline: ContinuousClock.Instant?
+    /// Whether the peer's SETTINGS are waited for, and until when. Not one optional: it is asked for each request.
+    var awaitsSettings = false
+    var settingsDeadline = ContinuousClock.Instant.now
     var nextDeadline: ContinuousClock.Instant?
     private var isPumpScheduled = false
     private var gathering: Gathering
@@ -229,9 +230,9 @@ package final class HTTP2ClientConnection {
         liveness.received(now: .now)
         cancelTimer()
         if configuration.settingsPatience > .zero {
-            let deadline = ContinuousClock.now + configuration.settingsPatience
-            settingsDeadline = deadline
-            schedule(at: deadline)
+            awaitsSettings = true
+            settingsDeadline = .now + configuration.settingsPatience
+            schedule(at: settingsDeadline)
         }
         checkLiveness(now: .now)
         schedulePump()
@@ -243,7 +244,7 @@ package final class HTTP2ClientConnection {
         guard state == .ready else { return }
         session.receive(bytes)
         liveness.received(now: .now)
-        if session.hasPeerSettings { settingsDeadline = nil }
+        if session.hasPeerSettings { awaitsSettings = false }
         performActions()
         guard state == .ready else { return }
         schedulePump()

@@ -44,7 +44,7 @@ package struct StreamSlots: Sendable {
         let limit =
             switch state {
             case .proving: min(1, localLimit, remoteLimit)
-            case .active: min(localLimit, remoteLimit, learntLimit.streams)
+            case .active: min(min(localLimit, remoteLimit), learntLimit.streams)
             case .draining, .closed: 0
             }
         return max(0, limit - open - min(reserve, limit / 16))
