@@ -98,7 +98,7 @@ extension Lane {
         hooks.connectionFailed(error.description)
         counters.connectionsClosed.add(1, cause)
         logEnd(cause, error, nil)
-        growth.ended(.little, began: began, now: .now, random: .random(in: 0..<1))
+        growth.ended(.none, began: began, now: .now, random: .random(in: 0..<1))
         dispatch()
     }
 

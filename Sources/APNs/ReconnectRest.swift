@@ -2,7 +2,9 @@
 struct ReconnectRest: Sendable {
     /// What a connection was good for.
     enum Yield: Equatable {
-        /// It did not come about, or took next to nothing: the rest doubles.
+        /// It did not come about, or took nothing: the rest doubles.
+        case none
+        /// It took a push or a few: the rest doubles twice. A goal that goes to a channel is one push.
         case little
         /// It took some: connections are as frequent as they may be.
         case some
@@ -15,7 +17,7 @@ struct ReconnectRest: Sendable {
             if taken >= ReconnectRest.plenty || (taken > 0 && life >= ReconnectRest.longLife) {
                 self = .plenty
             } else {
-                self = taken >= 4 ? .some : .little
+                self = taken >= 4 ? .some : taken > 0 ? .little : .none
             }
         }
     }
@@ -70,7 +72,7 @@ struct ReconnectRest: Sendable {
         forget(now: now)
         let isNews = raisedAt.map { began >= $0 } ?? true
         if isNews {
-            level = yield == .some ? 1 : level + 1
+            level = min(level + 1, Self.highestLevel(after: yield))
             raisedAt = now
         }
         if isNews || notBefore == nil { rest(now: now, random: random) }
@@ -98,6 +100,15 @@ struct ReconnectRest: Sendable {
     mutating func resume(at instant: ContinuousClock.Instant) {
         level = 0
         notBefore = instant
+    }
+
+    private static func highestLevel(after yield: Yield) -> Int {
+        switch yield {
+        case .none: .max
+        case .little: 3
+        case .some: 1
+        case .plenty: 0
+        }
     }
 
     private mutating func forget(now: ContinuousClock.Instant) {

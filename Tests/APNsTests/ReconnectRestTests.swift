@@ -13,26 +13,34 @@ struct ReconnectRestTests {
     @Test(
         "a connection's yield is what it took, or how long it lived",
         arguments: [
-            (0, 0, .little), (3, 1, .little), (4, 1, .some), (99, 9, .some), (100, 0, .plenty), (1, 10, .plenty),
-            (0, 3600, .little),
+            (0, 0, .none), (1, 1, .little), (3, 1, .little), (4, 1, .some), (99, 9, .some), (100, 0, .plenty),
+            (1, 10, .plenty),
+            (0, 3600, .none),
         ] as [(Int, Int, ReconnectRest.Yield)]
     )
     func yields(taken: Int, seconds: Int, expected: ReconnectRest.Yield) {
         #expect(Yield(taken: taken, life: .seconds(seconds)) == expected)
     }
 
-    @Test("none after plenty; doubling from 200 ms to 4 s after little; 200 ms after some", arguments: [0, 0.999])
+    @Test(
+        "none after plenty; doubling from 200 ms to 4 s after nothing, to 800 ms after little",
+        arguments: [0, 0.999]
+    )
     func grows(random: Double) {
         var rest = make()
         rest.ended(.plenty, began: start, now: start, random: random)
         #expect(rest.notBefore == nil)
         var now = start
         for expected in [200, 400, 800, 1600, 3200, 4000, 4000] {
-            rest.ended(.little, began: now, now: now, random: random)
+            rest.ended(.none, began: now, now: now, random: random)
             let wait = now.duration(to: rest.notBefore ?? now)
             #expect(wait >= .milliseconds(expected) && wait <= .milliseconds(expected) * 1.5)
             now += wait
         }
+        rest.ended(.little, began: now, now: now, random: random)
+        let wait = now.duration(to: rest.notBefore ?? now)
+        #expect(wait >= .milliseconds(800) && wait <= .milliseconds(1200))
+        now += wait
         rest.ended(.some, began: now, now: now, random: random)
         #expect(now.duration(to: rest.notBefore ?? now) <= .milliseconds(300))
         rest.yielded()
@@ -51,7 +59,7 @@ struct ReconnectRestTests {
     @Test("after a minute the past is forgotten")
     func forgets() {
         var rest = make()
-        for _ in 0..<6 { rest.ended(.little, began: start, now: start, random: 0) }
+        for _ in 0..<6 { rest.ended(.none, began: start, now: start, random: 0) }
         let later = start + .seconds(61)
         rest.opening(now: later, random: 0)
         #expect(rest.notBefore.map { $0 < later } == true)
@@ -98,7 +106,7 @@ struct ReconnectRestTests {
         }
         #expect(opened <= 40 * 5, "\(opened)")
         // Where there is something to be had, it is fetched.
-        #expect(taken < 4 ? opened < 25 : opened > 100, "\(opened)")
+        #expect(taken == 0 ? opened < 25 : taken < 4 ? (30..<60).contains(opened) : opened > 100, "\(opened)")
         #expect(growth.rest.notBefore.map { $0 - now <= .seconds(6) } ?? true)
     }
 }
