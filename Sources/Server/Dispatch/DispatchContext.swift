@@ -27,7 +27,7 @@ package struct DispatchConfiguration: Sendable {
     /// How often to look for work that nobody rang for.
     package var poll: Duration = .seconds(1)
     /// How often answers of APNs that were no acceptances are written, and outages are looked for.
-    package var answersEvery: Duration = .seconds(1)
+    package var routesEvery: Duration = .seconds(1)
     /// How long a push may take, its queueing included.
     package var pushDeadline: Duration = .seconds(15)
     /// Stragglers of one claim, and how long such a claim holds.

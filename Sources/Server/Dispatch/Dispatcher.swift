@@ -38,7 +38,7 @@ package final class Dispatcher: Sendable {
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.renewLeases() }
-            group.addTask { await self.keepLastAnswers() }
+            group.addTask { await self.watchRoutes() }
             group.addTask { await self.runStragglers() }
             group.addTask { await self.context.runStarts() }
             group.addTask(executorPreference: context.configuration.loops.first) { await self.runTargets() }
@@ -156,10 +156,11 @@ package final class Dispatcher: Sendable {
         }
     }
 
-    private func keepLastAnswers() async {
+    /// Learns of outages that other processes have begun or ended, and writes what APNs answered last.
+    private func watchRoutes() async {
         while !Task.isCancelled {
             await context.outages.look()
-            try? await Task.sleep(for: context.configuration.answersEvery)
+            try? await Task.sleep(for: context.configuration.routesEvery)
             await context.lastAnswers.write(to: context.store, by: context.storeDeadline)
         }
     }
